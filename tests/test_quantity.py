@@ -1,0 +1,68 @@
+"""Quantities as Kubernetes reads them."""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from signalbox.quantity import format_quantity, is_placeholder, parse_quantity
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("0", 0),
+        ("1", 1),
+        (8, 8),
+        ("1000m", 1),
+        ("1k", 1000),
+        ("3Ki", 3072),
+        ("1.0", 1),
+        ("2.0", 2),
+        ("1e0", 1),
+        ("1E2", 100),
+        ("1E", 10**18),
+        (".5", Fraction(1, 2)),
+        ("5.", 5),
+        ("+1", 1),
+        ("-1", -1),
+        ("1500m", Fraction(3, 2)),
+        ("500m", Fraction(1, 2)),
+        (1.5, Fraction(3, 2)),
+        (2.0, 2),
+        ("3000m", 3),
+    ],
+)
+def test_quantity(written: Any, value: Any) -> None:
+    """kubernetes/website#26037: 3000m and 3Ki are GPU quantities, 0.5 and 1500m are numbers but not whole ones."""
+    assert parse_quantity(written) == value
+
+
+@pytest.mark.parametrize(
+    "written", ["", " 1", "abc", "1 ", "1kk", "0x10", "1e", "--1", None, True, False, [], {}, "9" * 100, "1e9999"]
+)
+def test_no_quantity(written: Any) -> None:
+    assert parse_quantity(written) is None
+
+
+@given(st.integers(-(10**9), 10**9))
+def test_milli_is_a_thousandth(number: int) -> None:
+    assert parse_quantity(f"{number}m") == Fraction(number, 1000)
+
+
+@given(st.text(max_size=20) | st.floats() | st.integers())
+def test_nothing_crashes(written: Any) -> None:
+    value = parse_quantity(written)
+    assert value is None or format_quantity(value)
+
+
+@pytest.mark.parametrize("written", ["${GPUS}", "$GPUS", "{{ .Values.gpus }}", "$(GPUS)", "<GPUS>", "__GPUS__"])
+def test_placeholder(written: str) -> None:
+    assert is_placeholder(written)
+
+
+@pytest.mark.parametrize("written", ["1", "500m", "", 1, None, "one"])
+def test_no_placeholder(written: Any) -> None:
+    assert not is_placeholder(written)
