@@ -1,0 +1,147 @@
+"""How many accelerators a workload asks for, per Pod and in total.
+
+A Pod's effective request, per resource, is the larger of what its containers and sidecars hold together and what each
+init container holds with the sidecars started before it (Kubernetes: "resource sharing within containers").
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from signalbox.fieldpath import Path
+from signalbox.quantity import Quantity, is_placeholder, parse_quantity
+from signalbox.review import JsonObject
+from signalbox.workload.judgement import Evidence
+from signalbox.workload.kinds.kind import PodTemplate, mapping, members
+from signalbox.workload.signs import Signs
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerators:
+    """What is asked for. ``per_pod`` is that of the largest Pod; both counts are 0 where only placeholders stand."""
+
+    per_pod: Quantity = 0
+    total: Quantity = 0
+    placeholder: bool = False
+    resources: tuple[str, ...] = ()
+    vendors: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+
+    @property
+    def any(self) -> bool:
+        """Whether any accelerator is asked for, be the count known or not."""
+        return self.total > 0 or self.per_pod > 0 or self.placeholder
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateAccelerators:
+    """One template's part: ``per_pod`` by resource name; ``resources`` holds those with a placeholder too."""
+
+    per_pod: dict[str, Quantity]
+    placeholder: bool
+    evidence: tuple[Evidence, ...]
+    resources: frozenset[str] = frozenset()
+
+
+def containers_of(template: PodTemplate) -> Iterator[tuple[Path, JsonObject, str]]:
+    """Each container with its path and its role: ``init``, ``sidecar`` or ``container``. Others than mappings are left out."""
+    spec = template.spec
+    for index, container in enumerate(members(spec.get("initContainers"))):
+        if isinstance(container, dict):
+            role = "sidecar" if container.get("restartPolicy") == "Always" else "init"
+            yield (*template.path, "spec", "initContainers", index), container, role
+    for index, container in enumerate(members(spec.get("containers"))):
+        if isinstance(container, dict):
+            yield (*template.path, "spec", "containers", index), container, "container"
+
+
+def container_accelerators(container: JsonObject, signs: Signs) -> Iterator[tuple[str, str, object]]:
+    """``(section, resource, raw quantity)`` for each accelerator in ``limits`` and ``requests``."""
+    resources = container.get("resources")
+    if not isinstance(resources, dict):
+        return
+    for section in ("limits", "requests"):
+        quantities = resources.get(section)
+        if isinstance(quantities, dict):
+            for resource, quantity in quantities.items():
+                if isinstance(resource, str) and signs.accelerator(resource) is not None:
+                    yield section, resource, quantity
+
+
+def template_accelerators(template: PodTemplate, signs: Signs) -> TemplateAccelerators:
+    """What one Pod of the template asks for."""
+    running: dict[str, Quantity] = {}
+    sidecars: dict[str, Quantity] = {}
+    largest_init: dict[str, Quantity] = {}
+    placeholder = False
+    resources: set[str] = set()
+    evidence: list[Evidence] = []
+    for path, container, role in containers_of(template):
+        asked: dict[str, Quantity] = {}
+        for section, resource, raw in container_accelerators(container, signs):
+            if is_placeholder(raw):
+                placeholder = True
+                resources.add(resource)
+                evidence.append(Evidence((*path, "resources", section, resource), str(raw), "a placeholder"))
+                continue
+            quantity = parse_quantity(raw)
+            # Limits come first; a request counts only where no limit is given (the API server refuses the two differing).
+            if quantity is None or quantity <= 0 or resource in asked:
+                continue
+            asked[resource] = quantity
+            evidence.append(Evidence((*path, "resources", section, resource), str(raw)))
+        for resource, quantity in asked.items():
+            if role == "init":
+                together = quantity + sidecars.get(resource, 0)
+                largest_init[resource] = max(largest_init.get(resource, 0), together)
+            else:
+                running[resource] = running.get(resource, 0) + quantity
+                if role == "sidecar":
+                    sidecars[resource] = sidecars.get(resource, 0) + quantity
+    for resource, quantity in largest_init.items():
+        running[resource] = max(running.get(resource, 0), quantity)
+    if not running and not placeholder and signs.accelerator_annotations:
+        placeholder = _annotated(template, signs, running, evidence)
+    return TemplateAccelerators(running, placeholder, tuple(evidence), frozenset(resources.union(running)))
+
+
+def _annotated(template: PodTemplate, signs: Signs, running: dict[str, Quantity], evidence: list[Evidence]) -> bool:
+    """Adds fractional GPUs asked for by annotation alone (``gpu-fraction: "0.5"``); True where one is a placeholder."""
+    annotations = mapping(template.metadata.get("annotations"))
+    for name in signs.accelerator_annotations:
+        raw = annotations.get(name)
+        if raw is None:
+            continue
+        path = (*template.path, "metadata", "annotations", name)
+        evidence.append(Evidence(path, str(raw)))
+        if is_placeholder(raw):
+            return True
+        fraction = parse_quantity(raw)
+        # An amount of memory is no count of devices: it asks for a share of one.
+        running[name] = fraction if fraction is not None and 0 < fraction <= 1 else 1
+        return False
+    return False
+
+
+def sum_accelerators(templates: tuple[PodTemplate, ...], signs: Signs) -> Accelerators:
+    """All templates together: summed in total, the largest per Pod."""
+    per_pod = total = 0
+    placeholder = False
+    resources: dict[str, None] = {}
+    vendors: dict[str, None] = {}
+    evidence: list[Evidence] = []
+    for template in templates:
+        part = template_accelerators(template, signs)
+        placeholder = placeholder or part.placeholder
+        evidence += part.evidence
+        pod = sum(part.per_pod.values(), 0)
+        if template.pods is None:
+            # The Pods' number is a placeholder: at least one is made, and the total is not to be trusted.
+            placeholder = placeholder or pod > 0
+        pods = 1 if template.pods is None else template.pods
+        total += pod * pods
+        per_pod = max(per_pod, pod)
+        for resource in part.per_pod:
+            resources[resource] = None
+            sign = signs.accelerator(resource)
+            vendors[sign.vendor if sign else "nvidia"] = None
+    return Accelerators(per_pod, total, placeholder, tuple(resources), tuple(vendors), tuple(evidence))

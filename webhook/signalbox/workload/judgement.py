@@ -1,0 +1,48 @@
+"""A judgement and the evidence it rests on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from signalbox.fieldpath import Path, format_path
+
+TRAINING_TYPES = frozenset({"distributed-training", "training", "fine-tuning"})
+TYPES = (
+    "distributed-training",
+    "training",
+    "fine-tuning",
+    "evaluation",
+    "batch-inference",
+    "data-processing",
+    "benchmark",
+    "interactive",
+    "inference",
+)
+SPOT_STATES = ("demanded", "preferred", "permitted", "no")
+CHECKPOINT_STATES = ("durable", "ephemeral", "none", "unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One thing seen in the object: where, what, and what it means where that is not plain.
+
+    ``path`` leads to the field; ``value`` is its text as found (not yet stripped of control characters); ``note`` is
+    a short remark for people, without brackets.
+    """
+
+    path: Path
+    value: str
+    note: str = ""
+
+    def as_json(self, root: Any) -> Mapping[str, str]:
+        """``{path, value, note}`` with the path as text."""
+        return {"path": format_path(self.path, root), "value": self.value, "note": self.note}
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the workload was found to be (``state``), why, and whether the user said so with a label of ours."""
+
+    state: str | None
+    evidence: tuple[Evidence, ...] = ()
+    declared: bool = False

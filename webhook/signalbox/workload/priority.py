@@ -1,0 +1,93 @@
+"""Priority: the lower of the Pod's class and Kueue's own priority class.
+
+Pod priority orders the scheduler's preemption, Kueue's WorkloadPriorityClass orders the queue (kueue#973): work can be
+interrupted by either.
+"""
+
+from dataclasses import dataclass
+
+from signalbox.cluster.view import UNKNOWN, ClusterView
+from signalbox.fieldpath import Path
+from signalbox.review import JsonObject
+from signalbox.workload.judgement import Evidence
+from signalbox.workload.kinds.kind import PodTemplate, mapping
+
+KUEUE_PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
+# KAI reads the class from a label of this name (kai-scheduler docs/priority).
+KAI_PRIORITY_LABEL = "priorityClassName"
+
+
+@dataclass(frozen=True, slots=True)
+class Priority:
+    """``state`` is ``known`` (then ``value`` is set), ``unset`` or ``unknown`` (a class the view does not know)."""
+
+    state: str
+    value: int | None = None
+    class_name: str = ""
+    kueue_class: str = ""
+    evidence: tuple[Evidence, ...] = ()
+
+
+def judge_priority(obj: JsonObject, templates: tuple[PodTemplate, ...], metadata: Path, cluster: ClusterView) -> Priority:
+    """The priority of a workload whose Kueue labels stand in the metadata at ``metadata``."""
+    values: list[int] = []
+    unknown = False
+    evidence: list[Evidence] = []
+    labels = mapping(_at(obj, metadata).get("labels"))
+    class_name = ""
+    for template in templates:
+        name, path = _template_class(template, labels, metadata)
+        number = template.spec.get("priority")
+        if isinstance(number, int) and not isinstance(number, bool):
+            # The API server computed it: a class named beside it says no more.
+            values.append(number)
+            evidence.append(Evidence((*template.spec_path, "priority"), str(number), name))
+        elif name:
+            found = cluster.priority_class(name)
+            evidence.append(Evidence(path, name))
+            if found is UNKNOWN or found is None:
+                unknown = True
+            else:
+                values.append(found.value)
+        else:
+            default = cluster.default_priority_class()
+            if default is UNKNOWN:
+                unknown = True
+            elif default is not None:
+                values.append(default.value)
+                evidence.append(Evidence((*template.spec_path, "priorityClassName"), default.name, "the cluster's default"))
+        class_name = class_name or name
+    kueue = labels.get(KUEUE_PRIORITY_LABEL)
+    kueue_class = kueue if isinstance(kueue, str) else ""
+    if kueue_class:
+        found = cluster.workload_priority_class(kueue_class)
+        evidence.append(Evidence((*metadata, "labels", KUEUE_PRIORITY_LABEL), kueue_class))
+        if found is UNKNOWN or found is None:
+            unknown = True
+        else:
+            values.append(found.value)
+    if unknown:
+        return Priority("unknown", None, class_name, kueue_class, tuple(evidence))
+    if values:
+        return Priority("known", min(values), class_name, kueue_class, tuple(evidence))
+    return Priority("unset", None, "", kueue_class, tuple(evidence))
+
+
+def _template_class(template: PodTemplate, labels: JsonObject, metadata: Path) -> tuple[str, Path]:
+    name = template.spec.get("priorityClassName")
+    if isinstance(name, str) and name:
+        return name, (*template.spec_path, "priorityClassName")
+    name = mapping(template.metadata.get("labels")).get(KAI_PRIORITY_LABEL)
+    if isinstance(name, str) and name:
+        return name, (*template.path, "metadata", "labels", KAI_PRIORITY_LABEL)
+    name = labels.get(KAI_PRIORITY_LABEL)
+    if isinstance(name, str) and name:
+        return name, (*metadata, "labels", KAI_PRIORITY_LABEL)
+    return "", ()
+
+
+def _at(obj: JsonObject, path: Path) -> JsonObject:
+    here = obj
+    for step in path:
+        here = mapping(here.get(step)) if isinstance(step, str) else {}
+    return here
