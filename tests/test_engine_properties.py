@@ -1,0 +1,184 @@
+"""What holds for every object, however odd: no fault of ours, a patch that applies, and nothing left to do afterwards."""
+
+import copy
+from typing import Any
+
+import jsonpatch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from signalbox.engine import mutate, validate
+from signalbox.workload.kinds.table import KINDS
+from tests.world import NOW, policy, request, setup
+
+WORLD = setup(
+    policy(
+        """
+inject:
+  queue: training-large
+  priorityClassName: train-normal
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}, {key: spot, operator: Exists}]
+  terminationGracePeriodSeconds: 300
+  labels: {workload.ai/team: research, "a_b": "x"}
+  annotations: {note/a: b}
+rules:
+  - {name: checkpoint, check: checkpoint, mode: enforce}
+  - {name: gpus, check: gpu-requests, mode: enforce}
+  - {name: kind, check: controller-kind, with: {barePods: accelerators}, mode: enforce}
+  - {name: priority, check: priority-allowed, with: {allow: [a], unset: refuse}, mode: enforce}
+  - {name: queue, check: queue-required, mode: enforce}
+  - {name: allowed, check: queue-allowed, with: {allow: [a]}, mode: enforce}
+  - {name: budget, check: restart-budget, with: {min: 1, max: 3}, mode: enforce}
+  - {name: grace, check: termination-grace, with: {min: 60, max: 100}, mode: enforce}
+  - {name: limit, check: accelerator-limit, with: {maxTotal: 1, maxPerPod: 1}, mode: enforce}
+  - {name: spot, check: spot-allowed, mode: enforce}
+  - {name: labels, check: protected-labels, mode: enforce}
+""",
+        "everything",
+    )
+)
+
+WORDS = st.sampled_from(
+    ["", "a", "true", "2", "nvidia.com/gpu", "Exists", "NoSchedule", "torchrun", "train.py", "/tmp/x", "\x1b[31m", "${X}"]
+)
+SCALARS = st.none() | st.booleans() | st.integers(-2, 10**6) | st.floats(allow_nan=False) | WORDS | st.text(max_size=4)
+KEYS = st.sampled_from(
+    "name labels annotations metadata spec template containers initContainers resources limits requests nvidia.com/gpu tolerations "
+    "key operator effect nodeSelector affinity volumes volumeMounts mountPath env value args command replicas parallelism suspend "
+    "replicatedJobs jobTemplate backoffLimit priorityClassName priority terminationGracePeriodSeconds ownerReferences controller "
+    "kind apiVersion workload.ai/type workload.ai/injected kueue.x-k8s.io/queue-name cloud.google.com/gke-spot".split()
+)
+ANYTHING = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4), max_leaves=15
+)
+QUANTITIES = st.sampled_from([0, 1, 8, "1", "1k", "500m", "", "abc", "-1", None, True, "${GPUS}", 1.5, "2.0"])
+
+
+def either(usual: Any) -> Any:
+    """Mostly the usual shape, sometimes anything."""
+    return st.one_of(usual, usual, usual, ANYTHING)
+
+
+CONTAINERS = st.fixed_dictionaries(
+    {"name": either(WORDS)},
+    optional={
+        "image": either(WORDS),
+        "command": either(st.lists(WORDS, max_size=4)),
+        "args": either(st.lists(WORDS, max_size=4)),
+        "env": either(st.lists(st.fixed_dictionaries({"name": WORDS, "value": either(WORDS)}), max_size=2)),
+        "resources": either(
+            st.fixed_dictionaries(
+                {},
+                optional={
+                    section: either(st.dictionaries(st.sampled_from(["nvidia.com/gpu", "cpu"]), QUANTITIES, max_size=2))
+                    for section in ("limits", "requests")
+                },
+            )
+        ),
+        "restartPolicy": either(st.just("Always")),
+    },
+)
+POD_SPECS = st.fixed_dictionaries(
+    {"containers": either(st.lists(either(CONTAINERS), max_size=3))},
+    optional={
+        "initContainers": either(st.lists(either(CONTAINERS), max_size=2)),
+        "tolerations": either(
+            st.lists(st.fixed_dictionaries({}, optional={"key": WORDS, "operator": WORDS, "effect": WORDS}), max_size=3)
+        ),
+        "terminationGracePeriodSeconds": either(st.integers(-5, 900)),
+        "priorityClassName": either(WORDS),
+        "priority": either(st.integers(0, 5)),
+        "nodeSelector": either(st.dictionaries(KEYS, WORDS, max_size=2)),
+        "volumes": ANYTHING,
+        "affinity": ANYTHING,
+    },
+)
+METADATA = st.fixed_dictionaries(
+    {},
+    optional={
+        "name": either(WORDS),
+        "generateName": either(WORDS),
+        "labels": either(st.dictionaries(KEYS, either(WORDS), max_size=3)),
+        "annotations": either(st.dictionaries(KEYS, either(WORDS), max_size=3)),
+        "ownerReferences": ANYTHING,
+    },
+)
+TEMPLATES = st.fixed_dictionaries({"spec": either(POD_SPECS)}, optional={"metadata": either(METADATA)})
+JOB_SPECS = st.fixed_dictionaries(
+    {"template": either(TEMPLATES)},
+    optional={
+        "suspend": either(st.booleans()),
+        "parallelism": either(st.integers(0, 9)),
+        "backoffLimit": either(st.integers(0, 9)),
+    },
+)
+JOB_TEMPLATES = st.fixed_dictionaries({"spec": either(JOB_SPECS)}, optional={"metadata": either(METADATA)})
+SPECS = {
+    "Pod": POD_SPECS,
+    "Job": JOB_SPECS,
+    "CronJob": st.fixed_dictionaries({"jobTemplate": either(JOB_TEMPLATES)}),
+    "JobSet": st.fixed_dictionaries(
+        {
+            "replicatedJobs": either(
+                st.lists(either(st.fixed_dictionaries({"name": either(WORDS), "template": JOB_TEMPLATES})), max_size=3)
+            )
+        }
+    ),
+}
+
+
+@st.composite
+def objects(draw: Any, kind: Any = None) -> Any:
+    group, name = kind or draw(st.sampled_from(sorted(KINDS)))
+    spec = draw(either(SPECS.get(name, JOB_SPECS)))
+    return {"apiVersion": f"{group}/v1" if group else "v1", "kind": name, "metadata": draw(either(METADATA)), "spec": spec}
+
+
+@settings(max_examples=400, deadline=None)
+@given(objects())
+def test_any_object_is_mutated_without_a_fault_and_a_second_time_without_a_change(obj: Any) -> None:
+    before = copy.deepcopy(obj)
+    outcome = mutate(WORLD, request(obj), NOW)
+    assert not outcome.errors, outcome.errors
+    assert obj == before
+    if not outcome.response.allowed:
+        return
+    result = jsonpatch.apply_patch(obj, copy.deepcopy(list(outcome.response.patch)))
+    again = mutate(WORLD, request(result), NOW)
+    assert list(again.response.patch) == []
+
+
+@settings(max_examples=400, deadline=None)
+@given(objects())
+def test_any_object_is_judged_without_a_fault_in_a_text_that_a_terminal_can_show(obj: Any) -> None:
+    outcome = validate(WORLD, request(obj), NOW)
+    assert not outcome.errors, outcome.errors
+    message = outcome.response.message
+    assert all(character == "\n" or character.isprintable() for character in message)
+    assert len(message.encode()) <= 4096
+    for warning in outcome.response.warnings:
+        assert warning
+        assert warning.isprintable()
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(sorted(KINDS)).flatmap(lambda kind: st.tuples(objects(kind), objects(kind))))
+def test_any_update_is_answered_without_a_fault(pair: Any) -> None:
+    old, new = pair
+    asked = request(new, old)
+    outcome = mutate(WORLD, asked, NOW)
+    assert not outcome.errors, outcome.errors
+    jsonpatch.apply_patch(new, copy.deepcopy(list(outcome.response.patch)))
+    assert not validate(WORLD, asked, NOW).errors
+
+
+@settings(max_examples=200, deadline=None)
+@given(objects())
+def test_an_object_sent_again_unchanged_is_neither_patched_nor_refused(obj: Any) -> None:
+    first = mutate(WORLD, request(obj), NOW)
+    if not first.response.allowed:
+        return
+    stored = jsonpatch.apply_patch(obj, copy.deepcopy(list(first.response.patch)))
+    asked = request(copy.deepcopy(stored), stored)
+    assert list(mutate(WORLD, asked, NOW).response.patch) == []
+    assert validate(WORLD, asked, NOW).response.allowed

@@ -1,0 +1,184 @@
+"""Faults that users of other webhooks met, where no other test here speaks of them. Each names its upstream issue."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from signalbox.engine import mutate
+from tests.manifests import deployment, gpu_job, job_set, pod_spec
+from tests.world import NOW, Cluster, judged, mutated, policy, request, setup, view, yaml
+
+EQUAL = setup(policy("rules: [{name: equal, check: gpu-requests, mode: enforce}]", "gpus"))
+GPU_NODES = policy(
+    """
+inject:
+  tolerations:
+    - {key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}
+    - {key: aws.amazon.com/neuron, operator: Exists, effect: NoSchedule}
+    - {key: google.com/tpu, operator: Exists, effect: NoSchedule}
+"""
+)
+
+
+def with_quantities(limits: Any, requests: Any = None, resource: str = "nvidia.com/gpu") -> dict[str, Any]:
+    jobs = job_set()
+    resources = {"limits": {resource: limits}} if limits is not None else {}
+    if requests is not None:
+        resources["requests"] = {resource: requests}
+    jobs["spec"]["replicatedJobs"][1]["template"]["spec"]["template"]["spec"]["containers"][0]["resources"] = resources
+    return jobs
+
+
+def refused(manifest: dict[str, Any]) -> str:
+    response = judged(EQUAL, request(manifest)).response
+    return "" if response.allowed else " ".join(response.message.split())
+
+
+def test_kyverno_1340_a_deployment_without_tolerations_gets_the_list() -> None:
+    result = mutated(setup(GPU_NODES), request(deployment()))
+    assert pod_spec(result)["tolerations"] == [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
+
+
+def test_kubernetes_57170_a_request_without_a_limit_is_refused_a_limit_alone_is_right() -> None:
+    assert "requests 1 nvidia.com/gpu but sets no limit" in refused(with_quantities(None, 1))
+    assert not refused(with_quantities(1))
+    template = deployment()
+    pod_spec(template)["containers"][0]["resources"] = {"requests": {"nvidia.com/gpu": "1"}}
+    assert not mutate(EQUAL, request(template), NOW).response.allowed
+
+
+def test_kubernetes_110536_cpu_and_memory_may_differ() -> None:
+    jobs = with_quantities(1, 1)
+    resources = jobs["spec"]["replicatedJobs"][1]["template"]["spec"]["template"]["spec"]["containers"][0]["resources"]
+    resources["limits"].update(cpu="4", memory="8Gi")
+    resources["requests"].update(cpu="2", memory="4Gi")
+    assert not refused(jobs)
+
+
+@pytest.mark.parametrize(("limits", "requests"), [("1", "1000m"), ("1k", "1000"), ("1.0", "1"), ("1e0", "1"), ("3Ki", 3072)])
+def test_website_26037_equal_in_another_spelling_is_equal(limits: Any, requests: Any) -> None:
+    assert not refused(with_quantities(limits, requests))
+
+
+@pytest.mark.parametrize(
+    ("limits", "why"),
+    [
+        ("1500m", "not a whole number"),
+        ("0.5", "not a whole number"),
+        (1.5, "not a whole number"),
+        ("", "not a quantity"),
+        ("abc", "not a quantity"),
+        (True, "not a quantity"),
+        ("-1", "negative"),
+    ],
+)
+def test_website_26037_what_is_no_number_of_gpus_is_refused_with_words(limits: Any, why: str) -> None:
+    assert why in refused(with_quantities(limits))
+
+
+@pytest.mark.parametrize("limits", [None, "${GPUS}", "{{ .Values.gpus }}"])
+def test_what_is_not_filled_in_yet_is_not_refused(limits: Any) -> None:
+    jobs = with_quantities(1)
+    container = jobs["spec"]["replicatedJobs"][1]["template"]["spec"]["template"]["spec"]["containers"][0]
+    container["resources"]["limits"]["nvidia.com/gpu"] = limits
+    assert not refused(jobs)
+
+
+def test_dynamo_9235_half_a_gpu_is_not_rounded_up_to_one() -> None:
+    assert "not a whole number" in refused(with_quantities("500m", 1))
+
+
+def test_volcano_2422_init_containers_and_sidecars_count_as_kubernetes_counts_them() -> None:
+    def gpus(count: int, **more: Any) -> dict[str, Any]:
+        return {"name": f"c{count}", "image": "i", "resources": {"limits": {"nvidia.com/gpu": count}}, **more}
+
+    sidecar = gpus(1, restartPolicy="Always")
+    for init, total in (([gpus(8)], 8), ([sidecar], 2), ([sidecar, gpus(2)], 3)):
+        job = gpu_job()
+        pod_spec(job).update(initContainers=init, containers=[gpus(1)])
+        assert view(job).accelerators.total == total
+        assert pod_spec(mutated(setup(GPU_NODES), request(job)))["tolerations"]
+
+
+@pytest.mark.parametrize(
+    ("resource", "key"),
+    [
+        ("nvidia.com/mig-1g.5gb", "nvidia.com/gpu"),
+        ("aws.amazon.com/neuron", "aws.amazon.com/neuron"),
+        ("google.com/tpu", "google.com/tpu"),
+    ],
+)
+def test_kubernetes_55839_the_toleration_has_the_shape_the_in_tree_plugin_gives_it(resource: str, key: str) -> None:
+    jobs = with_quantities(1, resource=resource)
+    spec = mutated(setup(GPU_NODES), request(jobs))["spec"]["replicatedJobs"][1]["template"]["spec"]["template"]["spec"]
+    assert spec["tolerations"] == [{"key": key, "operator": "Exists", "effect": "NoSchedule"}]
+
+
+def test_kubernetes_55839_no_doubles_where_the_plugin_was_first() -> None:
+    job = gpu_job()
+    pod_spec(job)["tolerations"] = [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
+    assert len(pod_spec(mutated(setup(GPU_NODES), request(job)))["tolerations"]) == 1
+
+
+def test_kai_scheduler_2075_a_pod_is_not_refused_for_what_its_job_was_let_through_with() -> None:
+    rules = policy("rules: [{name: small, check: accelerator-limit, with: {maxPerPod: 1}, mode: enforce}]")
+    pod = yaml("""
+apiVersion: v1
+kind: Pod
+metadata:
+  generateName: old-
+  namespace: research
+  ownerReferences: [{apiVersion: batch/v1, kind: Job, name: old, controller: true}]
+spec: {containers: [{name: t, image: "i:1", resources: {limits: {nvidia.com/gpu: "8"}}}]}
+""")
+    controller = "system:serviceaccount:kube-system:job-controller"
+    assert judged(setup(rules), request(pod, user=controller)).response.allowed
+
+
+def test_kueue_973_the_lower_of_pod_priority_and_queue_priority_counts() -> None:
+    job = gpu_job()
+    pod_spec(job)["priorityClassName"] = "urgent"
+    job["metadata"]["labels"] = {"kueue.x-k8s.io/priority-class": "low"}
+    assert view(job, Cluster(kueue_classes={"low": 100})).priority.value == 100
+    job["metadata"]["labels"] = {"priorityClassName": "train-low"}
+    pod_spec(job).pop("priorityClassName")
+    assert view(job).priority.value == 1000, "KAI reads the class from a label"
+
+
+def test_kueue_2572_tolerations_are_there_before_kueue_copies_the_template() -> None:
+    job = mutated(setup(GPU_NODES, policy("inject: {queue: q}", "q")), request(gpu_job()))
+    assert job["spec"]["suspend"] is True
+    assert pod_spec(job)["tolerations"]
+
+
+def test_yunikorn_79_a_pod_of_a_replicaset_has_no_name_yet() -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "web-"}, "spec": pod_spec(gpu_job())}
+    assert judged(EQUAL, request(pod)).response.allowed
+
+
+def test_a_rendezvous_server_that_carries_training_labels_of_its_neighbours_is_not_refused() -> None:
+    etcd = yaml("""
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: etcd, labels: {app: etcd, kueue.x-k8s.io/priority-class: training-priority}}
+spec:
+  template:
+    metadata: {labels: {app: etcd, role: training}}
+    spec:
+      containers:
+        - name: etcd
+          image: quay.example/etcd:3
+          command: [/usr/local/bin/etcd]
+          args: [--data-dir, /var/lib/etcd, --listen-client-urls, "http://0.0.0.0:2379"]
+          ports: [{containerPort: 2379}]
+""")
+    rule = policy("rules: [{name: kind, check: controller-kind, mode: enforce}]")
+    assert judged(setup(rule), request(etcd)).response.allowed
+
+
+def test_kubectl_scale_is_never_read_as_the_workload() -> None:
+    scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "x"}, "spec": {"replicas": 99}}
+    asked = request(scale, copy.deepcopy(scale), sub_resource="scale", kind=("autoscaling", "Scale"))
+    assert judged(EQUAL, asked).response.allowed
+    assert mutate(EQUAL, asked, NOW).response.patch == ()

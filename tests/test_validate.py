@@ -1,0 +1,303 @@
+"""What is refused, warned of and recorded; what an UPDATE is judged by."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from signalbox.engine import validate
+from signalbox.policy.mode import Mode
+from tests.manifests import deployment, gpu_job, job_set, pod_spec
+from tests.world import NOW, judged, policy, request, setup
+
+SPOT = policy(
+    """
+match: {trains: true}
+rules:
+  - name: restartable
+    check: checkpoint
+    when: {any: [{spot: [demanded, preferred]}, {priority: {below: 5000}}]}
+    mode: enforce
+""",
+    "spot",
+)
+QUEUES = policy("rules: [{name: allowed, check: queue-allowed, with: {allow: [a, b]}, mode: enforce}]", "queues")
+SMALL = policy("rules: [{name: small, check: accelerator-limit, with: {maxTotal: 8}, mode: enforce}]", "size")
+
+
+def spot_job(**keywords: Any) -> dict[str, Any]:
+    job = gpu_job(**keywords)
+    pod_spec(job)["nodeSelector"] = {"cloud.google.com/gke-spot": "true"}
+    return job
+
+
+def test_spot_job_without_checkpoint_is_refused() -> None:
+    response = judged(setup(SPOT), request(spot_job())).response
+    assert not response.allowed
+    assert (response.code, response.reason) == (403, "Forbidden")
+    assert "[spot/restartable] Spot work is interrupted without notice" in response.message
+    assert 'spec.template.spec.nodeSelector[cloud.google.com/gke-spot] = "true"' in response.message
+    assert "workload.ai/checkpoint-uri: s3://BUCKET/llama-sft" in response.message
+
+
+def test_low_priority_job_without_checkpoint_is_refused() -> None:
+    job = gpu_job()
+    pod_spec(job)["priorityClassName"] = "train-low"
+    response = judged(setup(SPOT), request(job)).response
+    assert not response.allowed
+    assert "Work of priority 1000 can be preempted" in response.message
+
+
+def test_a_declared_checkpoint_passes() -> None:
+    job = spot_job()
+    job["metadata"]["annotations"] = {"workload.ai/checkpoint-uri": "s3://bucket/run"}
+    assert judged(setup(SPOT), request(job)).response.allowed
+
+
+def test_every_problem_is_told_at_once() -> None:
+    """Of several denials the API server shows only the first that arrives."""
+    job = spot_job(gpus=16)
+    job["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "c"}
+    response = judged(setup(SPOT, QUEUES, SMALL), request(job)).response
+    assert response.message.startswith("3 problems with Job research/llama-sft (fine-tuning, 1 Pod, 16 GPUs, spot)")
+    for rule in ("spot/restartable", "queues/allowed", "size/small"):
+        assert f"[{rule}]" in response.message
+
+
+def test_a_warning_is_one_line_and_allows() -> None:
+    response = judged(setup(SPOT.replace("mode: enforce", "mode: warn")), request(spot_job())).response
+    assert response.allowed
+    assert len(response.warnings) == 1
+    assert response.warnings[0].isprintable()
+
+
+def test_an_audited_rule_is_only_recorded() -> None:
+    response = judged(setup(SPOT.replace("mode: enforce", "mode: audit")), request(spot_job())).response
+    assert response.allowed
+    assert response.warnings == ()
+    recorded = json.loads(response.audit["findings"])
+    assert recorded == [{"rule": "spot/restartable", "mode": "audit", "result": "fail", "key": "checkpoint"}]
+
+
+def test_max_mode_caps_every_rule() -> None:
+    response = judged(setup(SPOT, max_mode=Mode.AUDIT), request(spot_job())).response
+    assert response.allowed
+    assert response.warnings == ()
+
+
+def test_an_exception_is_seen_as_skip() -> None:
+    exception = """apiVersion: policy.workload.ai/v1alpha1
+kind: PolicyException
+metadata: {name: legacy}
+spec:
+  rules: [spot/restartable]
+  match: {names: ["llama-*"]}
+  until: 2026-12-31
+  reason: moves in January
+  approvedBy: oncall
+"""
+    outcome = judged(setup(SPOT, exception), request(spot_job()))
+    assert outcome.response.allowed
+    assert [finding.excepted_by for finding in outcome.findings] == ["legacy"]
+    assert json.loads(outcome.response.audit["findings"])[0]["result"] == "skip"
+    assert not judged(setup(SPOT, exception), request(spot_job(name="other"))).response.allowed
+    expired = exception.replace("2026-12-31", "2026-11-28")
+    assert not judged(setup(SPOT, expired), request(spot_job())).response.allowed
+
+
+def test_what_the_view_does_not_know_is_not_judged_and_said() -> None:
+    rule = policy(
+        "match: {namespaceSelector: {matchLabels: {tier: gold}}}\nrules: [{name: r, check: queue-required, mode: enforce}]"
+    )
+    response = judged(setup(rule), request(gpu_job())).response
+    assert response.allowed
+    assert response.warnings[0].startswith("not judged: p/r (not known: ")
+    assert "research" in response.warnings[0]
+
+
+def test_a_crashing_check_warns_and_refuses_only_where_the_rule_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    from signalbox.check.check import Check
+    from signalbox.check.table import CHECKS
+
+    def broken(*_: Any) -> Any:
+        raise RuntimeError("a bug")
+
+    real = CHECKS["queue-required"]
+    monkeypatch.setitem(CHECKS, "queue-required", Check(real.name, real.parameters, broken, real.doc))
+    rule = policy("rules: [{name: r, check: queue-required, mode: enforce}]")
+    outcome = validate(setup(rule), request(gpu_job()), NOW)
+    assert outcome.response.allowed
+    assert "fault in Signalbox" in outcome.response.warnings[0]
+    assert [caught.where for caught in outcome.errors] == ["p/r"]
+    strict = policy("rules: [{name: r, check: queue-required, mode: enforce, onError: refuse}]")
+    assert not validate(setup(strict), request(gpu_job()), NOW).response.allowed
+
+
+# An UPDATE is judged by what it changes.
+
+
+def test_an_update_is_refused_only_for_what_it_brings() -> None:
+    old = spot_job()
+    new = copy.deepcopy(old)
+    new["spec"]["parallelism"] = 2
+    assert judged(setup(SPOT), request(new, old)).response.allowed
+    pod_spec(old).pop("nodeSelector")
+    assert not judged(setup(SPOT), request(new, old)).response.allowed
+
+
+def test_an_update_that_makes_it_worse_is_refused() -> None:
+    old, new = gpu_job(gpus=16), gpu_job(gpus=16)
+    new["spec"]["backoffLimit"] = 3
+    assert judged(setup(SMALL), request(new, old)).response.allowed
+    assert not judged(setup(SMALL), request(gpu_job(gpus=32), old)).response.allowed
+
+
+def test_a_suspended_job_relabelled_into_another_queue_is_judged_there() -> None:
+    old, new = gpu_job(suspend=True), gpu_job(suspend=True)
+    old["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "a"}
+    new["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "urgent"}
+    assert not judged(setup(QUEUES), request(new, old)).response.allowed
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"finalizers": None},
+        {"managedFields": [{"manager": "x"}]},
+        {"annotations": {"example.com/a": "b"}},
+        {"resourceVersion": "2"},
+    ],
+)
+def test_what_no_judgement_reads_may_change(change: Any) -> None:
+    old = spot_job()
+    new = copy.deepcopy(old)
+    new["metadata"].update(change)
+    new["status"] = {"active": 1}
+    outcome = judged(setup(SPOT, SPOT.replace("name: spot", "name: s2")), request(new, old))
+    assert outcome.response.allowed
+    assert outcome.findings == ()
+
+
+def test_an_object_that_is_being_deleted_may_lose_its_finalizer() -> None:
+    """hazelcast-platform-operator#923, cosign#803, gardener/kupid#29: it could not be deleted."""
+    old = spot_job()
+    old["metadata"].update(deletionTimestamp="2026-11-29T00:00:00Z", finalizers=["foregroundDeletion"])
+    new = copy.deepcopy(old)
+    new["metadata"]["finalizers"] = []
+    new["metadata"]["labels"] = {"a": "b"}
+    assert judged(setup(SPOT), request(new, old)).response.allowed
+
+
+def test_deleting_is_no_pass_for_a_changed_spec() -> None:
+    old = gpu_job()
+    old["metadata"]["deletionTimestamp"] = "2026-11-29T00:00:00Z"
+    new = spot_job()
+    new["metadata"]["deletionTimestamp"] = "2026-11-29T00:00:00Z"
+    assert not judged(setup(SPOT), request(new, old)).response.allowed
+
+
+def test_kueues_own_updates_are_never_judged() -> None:
+    """kueue#2691, jobset#624, kubernetes#48388: a webhook that refuses them leaves quota held and no event."""
+    old, new = spot_job(suspend=True), spot_job()
+    pod_spec(new)["priorityClassName"] = "train-low"
+    kueue = "system:serviceaccount:kueue-system:kueue-controller-manager"
+    assert judged(setup(SPOT), request(new, old, user=kueue)).findings == ()
+    old.pop("spec")
+    assert not judged(setup(SPOT), request(new, old, user="ann")).response.allowed
+
+
+# What controllers make from a parent that was judged.
+
+
+def child(kind: str, owner: str, group: str = "batch/v1") -> dict[str, Any]:
+    pod = {
+        "apiVersion": "v1" if kind == "Pod" else "batch/v1",
+        "kind": kind,
+        "metadata": {
+            "generateName": "llama-",
+            "namespace": "research",
+            "ownerReferences": [{"apiVersion": group, "kind": owner, "name": "llama", "controller": True}],
+        },
+        "spec": spot_job()["spec"] if kind == "Job" else pod_spec(spot_job()),
+    }
+    return pod
+
+
+def test_a_pod_of_a_job_is_audited_not_refused() -> None:
+    controller = "system:serviceaccount:kube-system:job-controller"
+    outcome = judged(setup(SPOT), request(child("Pod", "Job"), user=controller))
+    assert outcome.response.allowed
+    assert outcome.response.warnings == ()
+    assert json.loads(outcome.response.audit["findings"])[0]["mode"] == "audit"
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        "ann",
+        "system:serviceaccount:evil:job-controller",
+        "system:serviceaccount:kube-system:cronjob-controller",
+    ],
+)
+def test_a_forged_owner_gets_no_free_pass(user: str) -> None:
+    assert not judged(setup(SPOT), request(child("Pod", "Job"), user=user)).response.allowed
+
+
+def test_a_refusal_of_a_child_says_which_parent_to_mend() -> None:
+    message = judged(setup(SPOT), request(child("Pod", "RayCluster", "ray.io/v1"))).response.message
+    assert "It was made by RayCluster llama: mend that one, not this." in message
+
+
+def test_a_job_of_a_jobset_is_not_refused_again() -> None:
+    controller = "system:serviceaccount:jobset-system:jobset-controller-manager"
+    asked = request(child("Job", "JobSet", "jobset.x-k8s.io/v1alpha2"), user=controller)
+    assert judged(setup(SPOT), asked).response.allowed
+
+
+# Requests that are none of our business.
+
+
+@pytest.mark.parametrize("sub_resource", ["scale", "ephemeralcontainers", "status", "resize", "binding", "eviction"])
+def test_subresources_are_let_through(sub_resource: str) -> None:
+    """kubernetes#92557, kyverno#4716: kubectl debug and kubectl scale were refused."""
+    scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "x"}, "spec": {"replicas": 9}}
+    assert judged(setup(SPOT), request(scale, scale, sub_resource=sub_resource)).response.allowed
+    assert judged(setup(SPOT), request(spot_job(), gpu_job(), sub_resource=sub_resource)).response.allowed
+
+
+def test_deletion_is_let_through() -> None:
+    assert judged(setup(SPOT), request(None, spot_job(), operation="DELETE")).response.allowed
+
+
+def test_a_job_of_another_group_is_not_taken_for_ours() -> None:
+    """Volcano's `kind: Job` is no batch Job."""
+    job = spot_job()
+    job["apiVersion"] = "batch.example.io/v1"
+    assert judged(setup(SPOT), request(job)).findings == ()
+
+
+def test_dry_run_gives_the_same_answer() -> None:
+    from dataclasses import replace
+
+    asked = request(spot_job())
+    assert validate(setup(SPOT), replace(asked, dry_run=True), NOW).response == validate(setup(SPOT), asked, NOW).response
+
+
+def test_the_same_object_gives_the_same_audit_annotation() -> None:
+    world = setup(SPOT, QUEUES, SMALL)
+    job = spot_job(gpus=16)
+    assert judged(world, request(job)).response.audit == judged(world, request(copy.deepcopy(job))).response.audit
+
+
+def test_no_name_yet_is_no_fault() -> None:
+    """kubernetes#76680, gatekeeper#404: generateName objects have no metadata.name at admission."""
+    job = spot_job()
+    job["metadata"] = {"generateName": "llama-", "namespace": "research"}
+    message = judged(setup(SPOT), request(job)).response.message
+    assert "Job research/llama-" in message
+
+
+def test_serving_is_left_alone_by_training_rules() -> None:
+    assert judged(setup(SPOT), request(deployment())).response.allowed
+    assert judged(setup(SPOT), request(job_set())).response.allowed

@@ -1,0 +1,88 @@
+"""How many accelerators one workload may ask for, in total and per Pod.
+
+`maxTotal`, `minTotal`, `maxPerPod` and `minPerPod` bound the counts. `instead` is the queue that the fix names for work
+that is too large (or too small) for this one. A count that only a placeholder holds is not judged here: the real number
+arrives with the real manifest.
+
+Rule:
+    check: accelerator-limit
+    with: {maxTotal: 2, instead: training-large}
+    when: {queues: [interactive-dev]}
+Refused:
+    apiVersion: v1
+    kind: Pod
+    metadata:
+      name: notebook
+      namespace: research
+      labels: {kueue.x-k8s.io/queue-name: interactive-dev}
+    spec:
+      containers: [{name: jupyter, image: "registry.example/lab:1", resources: {limits: {nvidia.com/gpu: 8}}}]
+Passes:
+    apiVersion: v1
+    kind: Pod
+    metadata:
+      name: notebook
+      namespace: research
+      labels: {kueue.x-k8s.io/queue-name: interactive-dev}
+    spec:
+      containers: [{name: jupyter, image: "registry.example/lab:1", resources: {limits: {nvidia.com/gpu: 2}}}]
+"""
+
+from collections.abc import Iterator
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from signalbox.check.check import Check, Parameters
+from signalbox.finding import CheckSubject, Edit, Fix, Problem
+from signalbox.quantity import format_quantity
+from signalbox.workload.labels import QUEUE_LABEL
+from signalbox.workload.view import WorkloadView
+
+_Bound = Annotated[int, Field(ge=0)] | None
+
+
+class AcceleratorLimitParameters(Parameters):
+    """The bounds; at least one."""
+
+    max_total: _Bound = None
+    min_total: _Bound = None
+    max_per_pod: _Bound = None
+    min_per_pod: _Bound = None
+    instead: str = ""
+
+    @model_validator(mode="after")
+    def _bounds(self) -> Self:
+        if self.max_total is self.min_total is self.max_per_pod is self.min_per_pod is None:
+            raise ValueError("give at least one of maxTotal, minTotal, maxPerPod, minPerPod")
+        return self
+
+
+def run(subject: CheckSubject, parameters: AcceleratorLimitParameters) -> Iterator[Problem]:
+    """One problem a bound that is broken, keyed by the bound."""
+    view = subject.view
+    accelerators = view.accelerators
+    if accelerators.placeholder or not accelerators.any:
+        return
+    for what, asked, low, high in (
+        ("in total", accelerators.total, parameters.min_total, parameters.max_total),
+        ("a Pod", accelerators.per_pod, parameters.min_per_pod, parameters.max_per_pod),
+    ):
+        queue = f"Queue {view.queue}" if view.queue else "This place"
+        if high is not None and asked > high:
+            message = f"{queue} takes at most {high} accelerators {what}, this asks for {format_quantity(asked)}."
+            fix = _fix(view, parameters.instead, f"ask for at most {high} {what}.")
+            yield Problem(message, accelerators.evidence, fix, key=f"max {what}", amount=float(asked))
+        elif low is not None and asked < low:
+            message = f"{queue} takes no less than {low} accelerators {what}, this asks for {format_quantity(asked)}."
+            fix = _fix(view, parameters.instead, f"ask for at least {low} {what}.")
+            yield Problem(message, accelerators.evidence, fix, key=f"min {what}", amount=float(low - asked))
+
+
+def _fix(view: WorkloadView, instead: str, text: str) -> Fix:
+    if not instead:
+        return Fix(text)
+    return Fix("", (Edit((*view.queue_metadata, "labels", QUEUE_LABEL), instead),))
+
+
+CHECK = Check("accelerator-limit", AcceleratorLimitParameters, run, __doc__)

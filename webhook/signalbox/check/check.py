@@ -1,0 +1,61 @@
+"""A check: an identifier, typed parameters and a pure function, in one file of its own."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from signalbox.fieldpath import Path, format_path
+from signalbox.finding import CheckSubject, Findings
+from signalbox.review import JsonObject
+from signalbox.workload.view import WorkloadView
+
+
+class Parameters(BaseModel):
+    """The ``with`` of a rule. Keys are written in camelCase, as everywhere in Kubernetes."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, alias_generator=lambda name: _camel(name))
+
+
+class NoParameters(Parameters):
+    """For checks that have nothing to set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check.
+
+    ``early`` checks are also made in /mutate, for faults that the API server refuses before /validate is reached.
+    ``of_change`` checks compare an UPDATE with what was there: they are never let off as unchanged.
+    """
+
+    name: str
+    parameters: type[Parameters]
+    run: Callable[[CheckSubject, Any], Findings]
+    doc: str
+    early: bool = False
+    of_change: bool = False
+
+
+def named(view: WorkloadView, path: Path) -> str:
+    """A path of the object as people read it."""
+    return format_path(path, view.object)
+
+
+def literal(patterns: tuple[str, ...] | list[str]) -> str:
+    """The first pattern that is no glob: a value one can write. Empty where there is none."""
+    return next((pattern for pattern in patterns if not any(mark in pattern for mark in "*?[")), "")
+
+
+def plain_labels(metadata: JsonObject) -> dict[str, str]:
+    """The labels of a metadata mapping that are strings."""
+    labels = metadata.get("labels")
+    if not isinstance(labels, dict):
+        return {}
+    return {key: value for key, value in labels.items() if isinstance(key, str) and isinstance(value, str)}
+
+
+def _camel(name: str) -> str:
+    head, *tail = name.split("_")
+    return head + "".join(word.capitalize() for word in tail)

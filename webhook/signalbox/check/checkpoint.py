@@ -1,0 +1,113 @@
+"""Work that can be interrupted must keep its progress where it outlives the Pod.
+
+A spot node is taken back without notice and a low-priority run is preempted; what was written to an `emptyDir`, a
+`hostPath` or the container's own disk is gone with the Pod, and the run starts over. `accept` lists the states that pass.
+A path that only a config file or a placeholder holds cannot be judged: `unknown` says whether that passes, warns or
+refuses.
+
+Rule:
+    check: checkpoint
+    with: {accept: [durable], unknown: warn}
+Refused:
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: llama-sft, namespace: research}
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          nodeSelector: {cloud.google.com/gke-spot: "true"}
+          containers:
+            - name: trainer
+              image: registry.example/llm:1
+              command: [torchrun, sft.py, --output_dir=/tmp/out]
+              resources: {limits: {nvidia.com/gpu: 8}}
+Passes:
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: llama-sft, namespace: research}
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          nodeSelector: {cloud.google.com/gke-spot: "true"}
+          containers:
+            - name: trainer
+              image: registry.example/llm:1
+              command: [torchrun, sft.py, --output_dir=/ckpt/llama-sft]
+              resources: {limits: {nvidia.com/gpu: 8}}
+              volumeMounts: [{name: ckpt, mountPath: /ckpt}]
+          volumes: [{name: ckpt, persistentVolumeClaim: {claimName: ckpt}}]
+"""
+
+from typing import Literal
+
+from signalbox.check.check import Check, Parameters
+from signalbox.finding import CheckSubject, Edit, Fix, Problem
+from signalbox.policy.mode import Mode
+from signalbox.workload.judgement import Evidence
+from signalbox.workload.labels import CHECKPOINT_URI
+from signalbox.workload.view import WorkloadView
+
+
+class CheckpointParameters(Parameters):
+    """Which checkpoints are good enough."""
+
+    accept: list[Literal["durable", "ephemeral", "none"]] = ["durable"]
+    unknown: Literal["pass", "warn", "refuse"] = "warn"
+
+
+_SEEN = {
+    "none": "no durable checkpoint is declared.",
+    "ephemeral": "its checkpoint is lost with the Pod.",
+    "durable": "a durable checkpoint is not what the policy accepts here.",
+    "unknown": "where its checkpoint goes cannot be seen from the manifest.",
+}
+
+
+def run(subject: CheckSubject, parameters: CheckpointParameters) -> list[Problem]:
+    """One problem at most, keyed by nothing: a workload has one checkpoint state."""
+    view = subject.view
+    checkpoint = view.checkpoint
+    state = checkpoint.state or "none"
+    at_most = Mode.ENFORCE
+    if state == "unknown":
+        if parameters.unknown == "pass":
+            return []
+        at_most = Mode.WARN if parameters.unknown == "warn" else Mode.ENFORCE
+    elif state in parameters.accept:
+        return []
+    why, evidence = _interruption(view)
+    doubt = "may start over" if state == "unknown" else "would start over"
+    return [
+        Problem(
+            f"{why}, and this run {doubt}: {_SEEN[state]}",
+            evidence=(*evidence, *checkpoint.evidence),
+            fix=_fix(view, state),
+            key="checkpoint",
+            at_most=at_most,
+        )
+    ]
+
+
+def _interruption(view: WorkloadView) -> tuple[str, tuple[Evidence, ...]]:
+    spot = view.spot
+    if spot.state in ("demanded", "preferred"):
+        return "Spot work is interrupted without notice", spot.evidence
+    priority = view.priority
+    if priority.state == "known":
+        return f"Work of priority {priority.value} can be preempted", priority.evidence
+    if spot.state == "permitted":
+        return "Work that tolerates spot nodes can be interrupted without notice", spot.evidence
+    return "Work of this kind can be interrupted", priority.evidence
+
+
+def _fix(view: WorkloadView, state: str) -> Fix:
+    name = view.name.rstrip("-") or view.kind.kind.lower()
+    edit = Edit(("metadata", "annotations", CHECKPOINT_URI), f"s3://BUCKET/{name}")
+    if state == "unknown":
+        return Fix("say where it goes:", (edit,))
+    return Fix("mount a PersistentVolumeClaim where it writes, or write to a bucket and declare it:", (edit,))
+
+
+CHECK = Check("checkpoint", CheckpointParameters, run, __doc__)

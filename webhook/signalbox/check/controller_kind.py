@@ -1,0 +1,111 @@
+"""Training belongs in a Job or JobSet, not in something that starts it again for ever.
+
+A Deployment, StatefulSet, ReplicaSet or DaemonSet starts a Pod again whenever it ends: a training run that succeeds is
+run once more, from the beginning, and holds its GPUs for ever. A bare Pod is the opposite: nothing starts it again when
+its node goes, and no queue can hold it as a whole. `barePods` says which bare Pods are a problem: those that `train`
+(default), those that ask for `accelerators` at all, or `none`.
+
+Rule:
+    check: controller-kind
+Refused:
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: finetune, namespace: research}
+    spec:
+      replicas: 2
+      selector: {matchLabels: {app: finetune}}
+      template:
+        metadata: {labels: {app: finetune}}
+        spec:
+          containers:
+            - name: trainer
+              image: registry.example/llm:1
+              command: [python, finetune.py]
+              resources: {limits: {nvidia.com/gpu: 1}}
+Passes:
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: finetune, namespace: research}
+    spec:
+      template:
+        spec:
+          restartPolicy: OnFailure
+          containers:
+            - name: trainer
+              image: registry.example/llm:1
+              command: [python, finetune.py]
+              resources: {limits: {nvidia.com/gpu: 1}}
+"""
+
+from typing import Any, Literal
+
+from signalbox.check.check import Check, Parameters
+from signalbox.finding import CheckSubject, Edit, Fix, Problem
+from signalbox.workload.kinds.kind import mapping
+from signalbox.workload.view import WorkloadView
+
+
+class ControllerKindParameters(Parameters):
+    """Which bare Pods count."""
+
+    bare_pods: Literal["train", "accelerators", "none"] = "train"
+
+
+# What a Job has not: these fields of the apps kinds go when the kind changes.
+_APPS_FIELDS = (
+    "replicas",
+    "selector",
+    "strategy",
+    "updateStrategy",
+    "revisionHistoryLimit",
+    "progressDeadlineSeconds",
+    "minReadySeconds",
+    "paused",
+    "serviceName",
+    "podManagementPolicy",
+    "persistentVolumeClaimRetentionPolicy",
+    "ordinals",
+)
+
+
+def run(subject: CheckSubject, parameters: ControllerKindParameters) -> list[Problem]:
+    """One problem at most, keyed by the kind."""
+    view = subject.view
+    kind = view.kind.kind
+    if view.kind.runs == "forever" and view.trains:
+        message = f"A {kind} starts training again for ever: when the run succeeds it is run once more, on the same GPUs."
+        return [Problem(message, view.type.evidence, _job_from_template(view), key=kind)]
+    # The owner was not written by a controller we know (those are let through before), so it may be anything.
+    if view.kind.runs == "pod" and view.owner is None and _counts(view, parameters.bare_pods):
+        message = "Nothing starts a bare Pod again when its node goes, and its run is lost."
+        return [Problem(message, view.type.evidence, _job_from_pod(view), key=kind)]
+    return []
+
+
+def _counts(view: WorkloadView, bare_pods: str) -> bool:
+    return (bare_pods == "train" and view.trains) or (bare_pods == "accelerators" and view.accelerators.any)
+
+
+def _job_from_template(view: WorkloadView) -> Fix:
+    spec = mapping(view.object.get("spec"))
+    edits = [
+        Edit(("apiVersion",), "batch/v1"),
+        Edit(("kind",), "Job"),
+        Edit(("spec", "template", "spec", "restartPolicy"), "OnFailure"),
+    ]
+    replicas = spec.get("replicas")
+    if isinstance(replicas, int) and replicas > 1:
+        edits.append(Edit(("spec", "parallelism"), replicas))
+    edits += [Edit(("spec", field), removes=True) for field in _APPS_FIELDS if field in spec]
+    return Fix("make it a Job (or a JobSet, where several Pods train together) with restartPolicy: OnFailure.", tuple(edits))
+
+
+def _job_from_pod(view: WorkloadView) -> Fix:
+    spec: dict[str, Any] = {key: value for key, value in mapping(view.object.get("spec")).items() if key != "priority"}
+    if spec.get("restartPolicy") not in ("Never", "OnFailure"):
+        spec["restartPolicy"] = "OnFailure"
+    edits = (Edit(("apiVersion",), "batch/v1"), Edit(("kind",), "Job"), Edit(("spec",), {"template": {"spec": spec}}))
+    return Fix("make it a Job: put the Pod's spec below spec.template, with restartPolicy: OnFailure.", edits)
+
+
+CHECK = Check("controller-kind", ControllerKindParameters, run, __doc__)

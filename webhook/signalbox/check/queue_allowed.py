@@ -1,0 +1,73 @@
+"""The queue must be one this work may use.
+
+`allow` lists queues by name or glob; `deny` takes single ones out (with a `when` on users or groups it keeps a queue for
+named people). Work without a queue passes: that is queue-required's business. `instead` is the queue that the fix names.
+
+Rule:
+    check: queue-allowed
+    with: {deny: [urgent-release], instead: training-large}
+Refused:
+    apiVersion: batch/v1
+    kind: Job
+    metadata:
+      name: sweep
+      namespace: research
+      labels: {kueue.x-k8s.io/queue-name: urgent-release}
+    spec:
+      template:
+        spec: {restartPolicy: Never, containers: [{name: trainer, image: "registry.example/llm:1"}]}
+Passes:
+    apiVersion: batch/v1
+    kind: Job
+    metadata:
+      name: sweep
+      namespace: research
+      labels: {kueue.x-k8s.io/queue-name: training-large}
+    spec:
+      template:
+        spec: {restartPolicy: Never, containers: [{name: trainer, image: "registry.example/llm:1"}]}
+"""
+
+from typing import Self
+
+from pydantic import model_validator
+
+from signalbox.check.check import Check, Parameters, literal
+from signalbox.finding import CheckSubject, Edit, Fix, Problem
+from signalbox.workload.judgement import Evidence
+from signalbox.workload.labels import QUEUE_LABEL
+from signalbox.workload.signs import glob
+
+
+class QueueAllowedParameters(Parameters):
+    """Which queues may be named."""
+
+    allow: list[str] = []
+    deny: list[str] = []
+    instead: str = ""
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not self.allow and not self.deny:
+            raise ValueError("give allow, deny or both")
+        return self
+
+
+def run(subject: CheckSubject, parameters: QueueAllowedParameters) -> list[Problem]:
+    """One problem at most, keyed by the queue."""
+    view = subject.view
+    queue = view.queue
+    if not queue:
+        return []
+    denied = any(glob(pattern).match(queue) for pattern in parameters.deny)
+    allowed = not parameters.allow or any(glob(pattern).match(queue) for pattern in parameters.allow)
+    if allowed and not denied:
+        return []
+    path = (*view.queue_metadata, "labels", QUEUE_LABEL)
+    instead = parameters.instead or literal(parameters.allow)
+    words = f"; it may use {', '.join(parameters.allow)}" if parameters.allow else ""
+    fix = Fix("", (Edit(path, instead),)) if instead else Fix("leave the queue out.", (Edit(path, removes=True),))
+    return [Problem(f"Queue {queue} is not for this work{words}.", (Evidence(path, queue),), fix, key=queue)]
+
+
+CHECK = Check("queue-allowed", QueueAllowedParameters, run, __doc__)

@@ -1,0 +1,36 @@
+"""Every built-in check by name. Adding one is a file beside this and a line here.
+
+The rules written in CEL have no entry: their expression stands in the policy itself (see ``check/cel.py``).
+"""
+
+from signalbox.check.accelerator_limit import CHECK as ACCELERATOR_LIMIT
+from signalbox.check.check import Check, Parameters
+from signalbox.check.checkpoint import CHECK as CHECKPOINT
+from signalbox.check.controller_kind import CHECK as CONTROLLER_KIND
+from signalbox.check.gpu_requests import CHECK as GPU_REQUESTS
+from signalbox.check.priority_allowed import CHECK as PRIORITY_ALLOWED
+from signalbox.check.protected_labels import CHECK as PROTECTED_LABELS
+from signalbox.check.queue_allowed import CHECK as QUEUE_ALLOWED
+from signalbox.check.queue_required import CHECK as QUEUE_REQUIRED
+from signalbox.check.restart_budget import CHECK as RESTART_BUDGET
+from signalbox.check.spot_allowed import CHECK as SPOT_ALLOWED
+from signalbox.check.termination_grace import CHECK as TERMINATION_GRACE
+
+_ALL: tuple[Check, ...] = (
+    ACCELERATOR_LIMIT,
+    CHECKPOINT,
+    CONTROLLER_KIND,
+    GPU_REQUESTS,
+    PRIORITY_ALLOWED,
+    PROTECTED_LABELS,
+    QUEUE_ALLOWED,
+    QUEUE_REQUIRED,
+    RESTART_BUDGET,
+    SPOT_ALLOWED,
+    TERMINATION_GRACE,
+)
+
+CHECKS: dict[str, Check] = {check.name: check for check in _ALL}
+
+# What the policy loader needs to know of them: it stands below this layer.
+PARAMETERS: dict[str, type[Parameters]] = {check.name: check.parameters for check in _ALL}

@@ -1,0 +1,89 @@
+"""Which requests are our business at all, and in which way."""
+
+from dataclasses import dataclass
+
+from signalbox.controllers import CRON_JOB_CONTROLLER
+from signalbox.engine.setup import Setup
+from signalbox.record import own_labels, read_record
+from signalbox.review import JsonObject, Request
+from signalbox.workload.kinds.kind import WorkloadKind, mapping
+from signalbox.workload.view import WorkloadView
+
+_OUR_PREFIX = "workload.ai/"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A request about a workload.
+
+    ``made_by_controller``: the write of a known controller for a parent that was judged. ``made_by_cron_job``: a Job of a
+    CronJob, the one child that may still need its queue.
+    """
+
+    request: Request
+    kind: WorkloadKind
+    view: WorkloadView
+    made_by_controller: bool = False
+    made_by_cron_job: bool = False
+
+    @property
+    def is_update(self) -> bool:
+        """Whether there is an older object to compare with."""
+        return self.request.operation == "UPDATE"
+
+
+def open_case(setup: Setup, request: Request) -> Case | None:
+    """The case of a request, None for what we have no say in: other kinds, subresources, deletions, Kueue's own writes."""
+    if request.sub_resource or request.operation not in ("CREATE", "UPDATE") or request.object is None:
+        return None
+    kind = setup.kinds.get((request.group, request.kind))
+    if kind is None:
+        return None
+    if request.user is not None and request.user.username in setup.controllers.never_judged:
+        return None
+    view = view_of(setup, request.object, kind, request.namespace)
+    controller = setup.controllers.made_from(request, view.owner, setup.kinds)
+    if controller is None:
+        return Case(request, kind, view)
+    return Case(request, kind, view, True, controller.username == CRON_JOB_CONTROLLER)
+
+
+def view_of(setup: Setup, obj: JsonObject, kind: WorkloadKind, namespace: str) -> WorkloadView:
+    """The view of an object as it stands, with the labels that are ours marked as such."""
+    record = read_record(obj)
+    ours = own_labels(record, obj) if record else frozenset()
+    return WorkloadView(obj, kind, setup.signs, setup.cluster, namespace, ours)
+
+
+def old_view_of(setup: Setup, case: Case) -> WorkloadView | None:
+    """The view of the object as it was, None where there is none."""
+    old = case.request.old_object
+    return None if old is None else view_of(setup, old, case.kind, case.request.namespace)
+
+
+def is_untouched(setup: Setup, case: Case) -> bool:
+    """Whether an UPDATE leaves alone everything that a judgement reads: spec, labels, the annotations we know.
+
+    Status, finalizers, managed fields and other people's annotations are none of our business. Of an object that is being
+    deleted only the spec counts.
+    """
+    old, new = case.request.old_object, case.request.object
+    if old is None or new is None or old.get("spec") != new.get("spec"):
+        return False
+    metadata, before = mapping(new.get("metadata")), mapping(old.get("metadata"))
+    if metadata.get("deletionTimestamp") is not None:
+        return True
+    if mapping(metadata.get("labels")) != mapping(before.get("labels")):
+        return False
+    return _read(setup, metadata) == _read(setup, before)
+
+
+def is_being_deleted(case: Case) -> bool:
+    """Whether the object only waits for its finalizers."""
+    return case.view.metadata.get("deletionTimestamp") is not None
+
+
+def _read(setup: Setup, metadata: JsonObject) -> JsonObject:
+    annotations = mapping(metadata.get("annotations"))
+    known = setup.signs.accelerator_annotations
+    return {name: value for name, value in annotations.items() if name.startswith(_OUR_PREFIX) or name in known}

@@ -1,0 +1,166 @@
+"""/mutate: injects what policies say, as one patch. A fault of ours never fails a request here."""
+
+from datetime import datetime
+
+from signalbox import message
+from signalbox.engine.gate import Case, is_being_deleted, is_untouched, old_view_of, open_case, view_of
+from signalbox.engine.rules import applies, judge
+from signalbox.engine.setup import CaughtError, Outcome, Setup
+from signalbox.engine.validation import answer
+from signalbox.inject.metadata import write_labels
+from signalbox.inject.plan import Plan, Sourced, merge_injections
+from signalbox.inject.queue import inject as inject_queue
+from signalbox.inject.table import INJECTORS
+from signalbox.inject.target import Target
+from signalbox.patch import Recorder
+from signalbox.policy.mode import Mode
+from signalbox.policy.subject import Subject
+from signalbox.record import (
+    JUDGEMENT,
+    own_labels,
+    read_record,
+    restore,
+    still_ours,
+    without_ours,
+    write_record,
+)
+from signalbox.review import JsonObject, Request, Response
+from signalbox.workload.labels import CHECKPOINT_LABEL, FRAMEWORK_LABEL, TYPE_LABEL
+from signalbox.workload.view import WorkloadView
+
+
+def mutate(setup: Setup, request: Request, now: datetime) -> Outcome:
+    """Injects into one request's object, or refuses what the API server would refuse before /validate is reached.
+
+    ``now`` must know its time zone. Never raises for what stands in the object.
+    """
+    try:
+        case = open_case(setup, request)
+        if case is None or is_being_deleted(case):
+            return Outcome(Response(request.uid))
+        too_early = _is_refused_early(setup, case, now)
+        if case.made_by_controller and not case.made_by_cron_job:
+            return Outcome(Response(request.uid), view=case.view)
+        target, plan = _inject(setup, case)
+        if too_early:
+            return _refused(setup, case, target, now)
+        return _patched(setup, case, target, plan)
+    except Exception as error:  # noqa: BLE001 no patch, allowed, counted: the cluster never stops because of us
+        return Outcome(Response(request.uid), errors=(CaughtError("mutate", error),))
+
+
+def _is_refused_early(setup: Setup, case: Case, now: datetime) -> bool:
+    # Custom resources are stored as they are and reach /validate.
+    if not case.kind.defaulted or case.made_by_controller or (case.is_update and is_untouched(setup, case)):
+        return False
+    old = old_view_of(setup, case) if case.is_update else None
+    judged = judge(setup, case.request, case.view, old, now, Mode.ENFORCE, early=True)
+    return any(finding.refuses for finding in judged.findings)
+
+
+def _refused(setup: Setup, case: Case, target: Target, now: datetime) -> Outcome:
+    """The refusal, with everything that /validate would have said of the result: one fault at a time wears people out."""
+    view = view_of(setup, target.recorder.object, case.kind, case.request.namespace)
+    old = old_view_of(setup, case) if case.is_update else None
+    judged = judge(setup, case.request, view, old, now, Mode.ENFORCE)
+    return answer(case.request, view, judged.findings, judged.errors)
+
+
+def _inject(setup: Setup, case: Case) -> tuple[Target, Plan | None]:
+    request = case.request
+    obj: JsonObject = request.object or {}
+    recorder = Recorder(obj)
+    theirs: frozenset[str] = frozenset()
+    old = request.old_object if case.is_update else None
+    record = read_record(old if old is not None else obj)
+    if old is not None:
+        theirs = restore(recorder, old, record)
+        # What the request says of our record is not believed: the old object's is what we wrote.
+        record = still_ours(record, recorder.object)
+    elif record:
+        record = still_ours(record, obj)
+    base = without_ours(recorder.object, record) if record else recorder.object
+    view = view_of(setup, base, case.kind, request.namespace)
+    target = Target(view, recorder, record, theirs)
+    plan: Plan | None = None
+    if old is None or (case.kind.injected_on_update and _template_changed(case, old, recorder.object)):
+        plan = _plan(setup, case, view)
+        for inject in INJECTORS:
+            # On UPDATE a queue on metadata stays as it is: Kueue refuses to change it once Pods run.
+            if inject is inject_queue and old is not None and case.kind.queue == ("metadata",):
+                continue
+            inject(plan, target)
+        if not case.made_by_cron_job:
+            _label_judgements(setup, case, target)
+    write_record(recorder, target.record)
+    return target, plan
+
+
+def _plan(setup: Setup, case: Case, view: WorkloadView) -> Plan:
+    subject = Subject(view, case.request)
+    plan = merge_injections(
+        [
+            policy
+            for policy in setup.policies.policies
+            if policy.inject is not None and (policy.match is None or policy.match(subject) is True)
+        ]
+    )
+    # The one exception to "never mutate a controller's write": a CronJob that was there before us has no queue to hand on.
+    return Plan(queue=plan.queue) if case.made_by_cron_job else plan
+
+
+def _template_changed(case: Case, old: JsonObject, new: JsonObject) -> bool:
+    before, after = case.kind.templates(old), case.kind.templates(new)
+    return [template.body for template in before] != [template.body for template in after]
+
+
+def _label_judgements(setup: Setup, case: Case, target: Target) -> None:
+    """Type, framework and ``checkpoint: required``, inferred from the result of the other injectors."""
+    obj = target.recorder.object
+    view = WorkloadView(obj, case.kind, setup.signs, setup.cluster, case.request.namespace, own_labels(target.record, obj))
+    if not (view.accelerators.any or view.trains or view.queue):
+        # A web server is no AI work: it is left as it is.
+        return
+    labels: dict[str, Sourced] = {}
+    if view.type.state and not view.type.declared:
+        labels[TYPE_LABEL] = Sourced(view.type.state, JUDGEMENT)
+    if view.framework.state and not view.framework.declared:
+        labels[FRAMEWORK_LABEL] = Sourced(view.framework.state, JUDGEMENT)
+    if view.trains and _needs_checkpoint(setup, view, case.request):
+        labels[CHECKPOINT_LABEL] = Sourced("required", JUDGEMENT)
+    if labels:
+        write_labels(labels, target)
+
+
+def _needs_checkpoint(setup: Setup, view: WorkloadView, request: Request) -> bool:
+    """Whether the work can be interrupted: it demands or prefers spot, or a checkpoint rule looks at it."""
+    if view.spot.state in ("demanded", "preferred"):
+        return True
+    subject = Subject(view, request)
+    return any(
+        rule.check == "checkpoint" and applies(rule, policy, subject)
+        for policy in setup.policies.policies
+        for rule in policy.rules
+    )
+
+
+def _patched(setup: Setup, case: Case, target: Target, plan: Plan | None) -> Outcome:
+    operations = tuple(target.recorder.operations)
+    if setup.verify_patches and operations:
+        fault = _verify(case.request.object or {}, target.recorder.object, list(operations))
+        if fault is not None:
+            return Outcome(Response(case.request.uid), errors=(CaughtError("patch", fault),), view=case.view)
+    warnings = tuple(message.clean(line, message.WARNING_LIMIT) for line in dict.fromkeys(target.warnings))
+    response = Response(case.request.uid, warnings=warnings, patch=operations)
+    return Outcome(response, view=case.view, mutated=target.recorder.object, plan=plan, record=target.record)
+
+
+def _verify(before: JsonObject, after: JsonObject, operations: list[JsonObject]) -> Exception | None:
+    """Applies the patch with an RFC 6902 library of somebody else's and compares; the fault, or None where it is right."""
+    import jsonpatch
+
+    try:
+        result = jsonpatch.apply_patch(before, operations)
+    except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:
+        return error
+    return None if result == after else ValueError("the patch leads to another object than the one that was built")

@@ -1,0 +1,51 @@
+"""/validate: every finding of the final object at once, and what becomes of the request."""
+
+from datetime import datetime
+
+from signalbox import message
+from signalbox.engine.gate import is_untouched, old_view_of, open_case
+from signalbox.engine.rules import judge
+from signalbox.engine.setup import CaughtError, Outcome, Setup
+from signalbox.finding import Finding, Result
+from signalbox.policy.mode import Mode
+from signalbox.review import Request, Response
+from signalbox.workload.view import WorkloadView
+
+AUDIT_KEY = "findings"
+
+
+def validate(setup: Setup, request: Request, now: datetime) -> Outcome:
+    """Judges one request. ``now`` must know its time zone. Never raises for what stands in the object."""
+    case = open_case(setup, request)
+    if case is None or (case.is_update and is_untouched(setup, case)):
+        return Outcome(Response(request.uid))
+    # A known controller's write was judged at its parent: refusing it would only make the controller try for ever.
+    cap = Mode.AUDIT if case.made_by_controller else Mode.ENFORCE
+    old = old_view_of(setup, case) if case.is_update else None
+    judged = judge(setup, request, case.view, old, now, cap)
+    return answer(request, case.view, judged.findings, judged.errors)
+
+
+def answer(
+    request: Request, view: WorkloadView, findings: list[Finding], errors: list[CaughtError], file: str = "FILE"
+) -> Outcome:
+    """The response that these findings amount to."""
+    told = [finding for finding in findings if finding.result is not Result.UNCHANGED]
+    refused = any(finding.refuses for finding in told)
+    response = Response(
+        request.uid,
+        allowed=not refused,
+        message=message.refusal(told, view, file) if refused else "",
+        warnings=warnings_of(told),
+        audit={AUDIT_KEY: message.audit_text(told)} if told else {},
+    )
+    return Outcome(response, tuple(findings), tuple(errors), view)
+
+
+def warnings_of(findings: list[Finding]) -> tuple[str, ...]:
+    """One line each, what could not be judged on one line together; equal ones once."""
+    lines = [message.warning(finding) for finding in findings if finding.warns and finding.result is not Result.NOT_JUDGED]
+    unknown = [finding for finding in findings if finding.warns and finding.result is Result.NOT_JUDGED]
+    if unknown:
+        lines.append(message.not_judged_warning(unknown))
+    return tuple(dict.fromkeys(lines))

@@ -1,0 +1,26 @@
+"""Every injector, in the order they run. Adding one is a file beside this and a line here."""
+
+from collections.abc import Callable
+from types import ModuleType
+
+from signalbox.inject import metadata, priority, queue, termination_grace, tolerations
+from signalbox.inject.plan import Plan
+from signalbox.inject.target import Target
+
+Inject = Callable[[Plan, Target], None]
+
+MODULES: dict[str, ModuleType] = {
+    "queue": queue,
+    "priority": priority,
+    "tolerations": tolerations,
+    "termination-grace": termination_grace,
+    "labels": metadata,
+}
+
+INJECTORS: tuple[Inject, ...] = (
+    queue.inject,
+    priority.inject,
+    tolerations.inject,
+    termination_grace.inject,
+    metadata.inject,
+)

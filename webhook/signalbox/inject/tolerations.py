@@ -1,0 +1,53 @@
+"""Tolerations: lets accelerator work onto the tainted nodes that carry its accelerators.
+
+A toleration whose key is an accelerator's taint goes only to the pod templates that ask for that accelerator: the CPU
+coordinator of a JobSet has no business on a GPU node. Others go to every template. What the object tolerates already, in
+whatever spelling, is not added again; the user's own list keeps its members and their order.
+
+Example:
+    inject:
+      tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+Before:
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: sweep, namespace: research}
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers: [{name: trainer, image: "registry.example/llm:1", resources: {limits: {nvidia.com/gpu: 1}}}]
+After:
+    spec.template.spec.tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+"""
+
+from signalbox.fieldpath import value_at
+from signalbox.inject.plan import Plan, covers
+from signalbox.inject.target import Target
+from signalbox.workload.accelerators import template_accelerators
+
+
+def inject(plan: Plan, target: Target) -> None:
+    """Appends what is not tolerated yet."""
+    if not plan.tolerations:
+        return
+    signs = target.view.signs
+    accelerator_taints = {sign.toleration for sign in signs.accelerators}
+    for template in target.view.templates:
+        path = (*template.spec_path, "tolerations")
+        asked: set[str] | None = None
+        for planned in plan.tolerations:
+            key = planned.value.get("key")
+            if key in accelerator_taints:
+                if asked is None:
+                    asked = _taints(template_accelerators(template, signs).resources, target)
+                if key not in asked:
+                    continue
+            present = value_at(target.recorder.object, path)
+            if isinstance(present, list) and any(covers(toleration, planned.value) for toleration in present):
+                continue
+            target.append(path, planned.value, planned.by)
+
+
+def _taints(resources: frozenset[str], target: Target) -> set[str]:
+    found = (target.view.signs.accelerator(resource) for resource in resources)
+    return {sign.toleration for sign in found if sign is not None}

@@ -1,0 +1,250 @@
+"""What people read: refusals, warnings, and the facts line about a workload.
+
+Everything quoted from a manifest is stripped of control characters (an ESC sequence would reach the terminal as it is) and
+shortened. A whole refusal stays under 4 kB: events and conditions store it uncut. A warning is one line: one that held a
+newline would be dropped without a trace.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from signalbox.fieldpath import format_path
+from signalbox.finding import Edit, Finding, Fix, Result
+from signalbox.quantity import format_quantity
+from signalbox.review import JsonObject
+from signalbox.workload.judgement import Evidence
+from signalbox.workload.view import WorkloadView
+
+WIDTH = 80
+LIMIT = 4000
+WARNING_LIMIT = 300
+_VALUE_LIMIT = 100
+_EVIDENCE_LIMIT = 4
+# Deeper than this a fix is shown as a field path: as YAML it would be a ladder of lines.
+_YAML_DEPTH = 6
+_FEW_EDITS = 2
+# C0, DEL and C1 controls, and the marks that reorder or hide text (bidi controls, zero-width, line separators).
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
+
+
+def clean(text: object, limit: int = _VALUE_LIMIT) -> str:
+    """A value from a manifest made safe to print: one line, no control characters, at most ``limit`` characters."""
+    shown = _UNPRINTABLE.sub(" ", str(text)).strip()
+    return shown if len(shown) <= limit else shown[: limit - 1].rstrip() + "…"
+
+
+def describe(view: WorkloadView) -> str:
+    """``Job research/llama-sft (fine-tuning, 4 Pods, 32 GPUs, spot)``."""
+    facts = []
+    if view.type.state:
+        facts.append(view.type.state)
+    if view.pods is not None and view.kind.runs != "pod":
+        facts.append(f"{view.pods} Pod{'' if view.pods == 1 else 's'}")
+    accelerators = view.accelerators
+    if accelerators.total:
+        unit = "GPU" if set(accelerators.vendors) <= {"nvidia", "amd", "intel"} else "accelerator"
+        facts.append(f"{format_quantity(accelerators.total)} {unit}{'' if accelerators.total == 1 else 's'}")
+    if view.spot.state == "demanded":
+        facts.append("spot")
+    elif view.spot.state == "preferred":
+        facts.append("prefers spot")
+    return f"{name_of(view)} ({', '.join(facts)})" if facts else name_of(view)
+
+
+def name_of(view: WorkloadView) -> str:
+    """``Job research/llama-sft``; an object still without a name shows its generateName."""
+    name = clean(view.name) or "without a name"
+    return f"{view.kind.kind} {clean(view.namespace)}/{name}" if view.namespace else f"{view.kind.kind} {name}"
+
+
+def refusal(findings: Sequence[Finding], view: WorkloadView, file: str = "FILE") -> str:
+    """The whole text of a refusal: every problem, what was seen, what to write instead."""
+    refused = [finding for finding in findings if finding.refuses]
+    problems = f"{len(refused)} problem{'' if len(refused) == 1 else 's'}"
+    lines = [f"{problems} with {describe(view)}"]
+    if view.owner is not None:
+        owner = f"{clean(view.owner.kind)} {clean(view.owner.name)}"
+        lines += ["", f"  It was made by {owner}: mend that one, not this."]
+    tail = ["", *_closing(refused, file)]
+    room = LIMIT - sum(len(line.encode()) + 1 for line in (*lines, *tail)) - 80
+    for index, finding in enumerate(refused):
+        block = ["", *finding_lines(finding, view.object)]
+        size = sum(len(line.encode()) + 1 for line in block)
+        if size > room:
+            block = ["", *wrap(f"[{finding.rule}] ", clean(finding.message, 200), "  ", "    ")]
+            size = sum(len(line.encode()) + 1 for line in block)
+        if size > room:
+            left = len(refused) - index
+            lines += ["", f"  and {left} more problem{'' if left == 1 else 's'}."]
+            break
+        lines += block
+        room -= size
+    return "\n".join((*lines, *tail))
+
+
+def finding_lines(finding: Finding, root: JsonObject) -> list[str]:
+    """One finding: message, evidence, fix."""
+    lines = wrap(f"[{finding.rule}] ", clean(finding.message, 600), "  ", "  ")
+    for evidence in finding.evidence[:_EVIDENCE_LIMIT]:
+        lines += _labelled("seen", evidence_text(evidence, root))
+    if len(finding.evidence) > _EVIDENCE_LIMIT:
+        lines.append(f"          and {len(finding.evidence) - _EVIDENCE_LIMIT} more")
+    return lines + fix_lines(finding.fix, root)
+
+
+def evidence_text(evidence: Evidence, root: JsonObject) -> str:
+    """``spec.template.spec.nodeSelector[x] = "true"``, with the remark behind it."""
+    path = clean(format_path(evidence.path, root), 160)
+    # A word out of a command line is shown bare, a field's value as what it is.
+    in_list = bool(evidence.path) and evidence.path[-1] in ("args", "command")
+    value = f": {clean(evidence.value)}" if in_list else f" = {_scalar(clean(evidence.value))}"
+    return f"{path}{value}" + (f"  ({clean(evidence.note)})" if evidence.note else "")
+
+
+def fix_lines(fix: Fix, root: JsonObject) -> list[str]:
+    """What to write instead: the words, then the fields."""
+    shown = [edit for edit in fix.edits if not isinstance(edit.value, (dict, list)) and not edit.removes]
+    removed = [edit for edit in fix.edits if edit.removes]
+    lines = _labelled("fix", clean(fix.text, 400)) if fix.text else []
+    if fix.text.endswith(":") and all(len(edit.path) <= _YAML_DEPTH for edit in shown):
+        return lines + ["            " + line for line in edit_yaml(shown, root)]
+    if fix.text and len(shown) + len(removed) > _FEW_EDITS:
+        # Words that stand on their own say it all when the edits are many.
+        return lines
+    for index, edit in enumerate(shown):
+        lines += _labelled("" if fix.text or index else "fix", _edit_line(edit, root))
+    return lines
+
+
+def edit_yaml(edits: Sequence[Edit], root: JsonObject) -> list[str]:
+    """Edits as the lines of YAML one would write; a list member is shown by its name."""
+    lines: list[str] = []
+    above: tuple[Any, ...] = ()
+    for edit in edits:
+        steps = edit.path
+        shared = 0
+        while shared < min(len(above), len(steps) - 1) and above[shared] == steps[shared]:
+            shared += 1
+        depth = shared
+        here: Any = root
+        for index, step in enumerate(steps):
+            here = _step_into(here, step)
+            if index < shared:
+                continue
+            pad = "  " * depth
+            depth += 1
+            if isinstance(step, int):
+                name = here.get("name") if isinstance(here, dict) else None
+                lines.append(f"{pad}- name: {clean(name)}" if name else f"{pad}-")
+            elif index == len(steps) - 1:
+                lines.append(f"{pad}{clean(step)}: {_scalar(edit.value)}")
+            else:
+                lines.append(f"{pad}{clean(step)}:")
+        above = steps[:-1]
+    return lines
+
+
+def warning(finding: Finding) -> str:
+    """A finding as one line for ``kubectl``'s ``Warning:``."""
+    if finding.result is Result.ERROR:
+        return clean(f"[{finding.rule}] {finding.message}", WARNING_LIMIT)
+    text = f"[{finding.rule}] {finding.message}"
+    hint = finding.fix.text or next((str(edit.value) for edit in finding.fix.edits if isinstance(edit.value, str)), "")
+    edit = finding.fix.edits[0] if finding.fix.edits else None
+    if edit is not None and not edit.removes and not isinstance(edit.value, (dict, list)):
+        hint = f"{finding.fix.text} {format_path(edit.path)}: {edit.value}".strip()
+    return clean(f"{text} Fix: {hint}" if hint else text, WARNING_LIMIT)
+
+
+def not_judged_warning(findings: Sequence[Finding]) -> str:
+    """All that could not be judged as one line."""
+    reasons = ", ".join(dict.fromkeys(finding.message.removeprefix("not known: ") for finding in findings))
+    rules = ", ".join(dict.fromkeys(finding.rule for finding in findings))
+    return clean(f"not judged: {rules} (not known: {reasons})", WARNING_LIMIT)
+
+
+def audit_text(findings: Sequence[Finding]) -> str:
+    """The value of the audit annotation ``findings``: JSON, the same on every call for the same object."""
+    return json.dumps(
+        [
+            {"rule": finding.rule, "mode": finding.mode.text, "result": finding.result.value, "key": clean(finding.key)}
+            for finding in sorted(findings, key=lambda finding: (finding.rule, finding.key))
+        ],
+        separators=(",", ":"),
+    )
+
+
+def _closing(refused: Sequence[Finding], file: str) -> list[str]:
+    help_page = next((finding.help for finding in refused if finding.help), "")
+    again = f"  Try again without the cluster: kubectl signalbox check {file}"
+    if not help_page:
+        return [again]
+    together = f"{again}      Help: {clean(help_page, 200)}"
+    return [together] if len(together) <= WIDTH else [again, f"  Help: {clean(help_page, 200)}"]
+
+
+def _labelled(label: str, text: str) -> list[str]:
+    return wrap(f"{label:<6}", text, "    ", "          ")
+
+
+def wrap(start: str, text: str, first: str, rest: str) -> list[str]:
+    """``text`` behind ``start`` as lines of at most WIDTH; a field path too long for one is broken before a dot."""
+    lines = [first + start]
+    empty = True
+    for word in text.split():
+        room = WIDTH - 1 - len(lines[-1]) - (0 if empty else 1)
+        if len(word) > room and not empty and len(word) <= WIDTH - 1 - len(rest):
+            lines.append(rest)
+            empty, room = True, WIDTH - 1 - len(rest)
+        while len(word) > room and (cut := _last_dot(word, room)) > 0:
+            lines[-1] += ("" if empty else " ") + word[:cut]
+            word = word[cut:]
+            lines.append(rest + "  ")
+            empty, room = True, WIDTH - 1 - len(rest) - 2
+        if len(word) > room and not empty:
+            lines.append(rest)
+            empty = True
+        lines[-1] += ("" if empty else " ") + word
+        empty = False
+    return lines
+
+
+def _last_dot(path: str, room: int) -> int:
+    """Where to break a field path: before the last dot outside brackets that leaves the head within ``room``; 0 for none."""
+    depth, cut = 0, 0
+    for index, character in enumerate(path[: room + 1]):
+        if character == "[":
+            depth += 1
+        elif character == "]":
+            depth -= 1
+        elif character == "." and depth == 0:
+            cut = index
+    return cut
+
+
+def _edit_line(edit: Edit, root: JsonObject) -> str:
+    return f"{clean(format_path(edit.path, root), 200)}: {_scalar(edit.value)}"
+
+
+def _step_into(here: Any, step: str | int) -> Any:
+    if isinstance(here, dict):
+        return here.get(step)
+    if isinstance(here, list) and isinstance(step, int) and 0 <= step < len(here):
+        return here[step]
+    return None
+
+
+_BARE = re.compile(r"[A-Za-z_/][\w./:@-]*\Z")
+_NOT_STRINGS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+
+
+def _scalar(value: Any) -> str:
+    """A value as YAML, on one line."""
+    if isinstance(value, str):
+        shown = clean(value, 200)
+        if _BARE.match(shown) and shown.lower() not in _NOT_STRINGS:
+            return shown
+        return json.dumps(shown, ensure_ascii=False)
+    return clean(json.dumps(value, ensure_ascii=False), 200)
