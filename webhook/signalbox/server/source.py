@@ -1,0 +1,126 @@
+"""Where the server takes its policies from, and how it notices that their files changed.
+
+Files are polled: a few ``stat`` calls a second, no dependency, and right on every kind of mount. A set with a problem
+never replaces one without.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from signalbox.engine import Setup
+
+_DEEPEST_FOLDER = 8
+
+Fingerprint = tuple[tuple[str, int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadResult:
+    """One attempt to load everything. ``setup`` lacks what ``problems`` name; None where nothing usable was found."""
+
+    setup: "Setup | None"
+    problems: tuple[str, ...] = ()
+    policies: tuple[str, ...] = ()
+    signs: tuple[str, ...] = ()
+
+    @property
+    def good(self) -> bool:
+        """Whether all of it was loaded."""
+        return self.setup is not None and not self.problems
+
+
+Load = Callable[[], LoadResult]
+
+
+class SetupSource(Protocol):
+    """What the app asks for the setup in force."""
+
+    def current(self) -> "Setup":
+        """The setup to judge by, now."""
+        ...
+
+    @property
+    def in_force(self) -> LoadResult:
+        """The load that ``current`` comes from."""
+        ...
+
+    @property
+    def latest(self) -> LoadResult:
+        """The newest attempt; not the one in force where it was bad."""
+        ...
+
+
+class FileWatcher:
+    """Tells whether files changed, by name, size, time and inode (a ConfigMap's symlink swap changes the inode).
+
+    A change counts once it has settled, that is, looked the same twice: so a file that is being written is left alone.
+    """
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = tuple(paths)
+        self._known = self.fingerprint()
+        self._seen = self._known
+
+    def changed(self) -> bool:
+        """Whether there is a settled change since the last one told of."""
+        seen, self._seen = self._seen, self.fingerprint()
+        if self._seen == self._known or self._seen != seen:
+            return False
+        self._known = self._seen
+        return True
+
+    def fingerprint(self) -> Fingerprint:
+        """What the files look like now, without reading them."""
+        return tuple(entry for path in self._paths for entry in _look(str(path), 0))
+
+
+class ReloadingSource:
+    """Holds the last good setup and loads again when the files changed. Made before the workers are forked."""
+
+    def __init__(self, load: Load, watcher: FileWatcher) -> None:
+        self._load = load
+        self._watcher = watcher
+        self.latest = load()
+        self.in_force = self.latest
+
+    def current(self) -> "Setup":
+        """The setup in force."""
+        setup = self.in_force.setup
+        if setup is None:
+            raise LookupError("no usable setup was loaded")
+        return setup
+
+    def poll(self) -> LoadResult | None:
+        """Load if the files changed; the attempt, or None where nothing changed."""
+        if not self._watcher.changed():
+            return None
+        self.latest = self._load()
+        # Where the first load was bad already, what can be read of a later one is no worse.
+        if self.latest.setup is not None and (self.latest.good or not self.in_force.good):
+            self.in_force = self.latest
+        return self.latest
+
+
+def _look(path: str, depth: int) -> Iterator[tuple[str, int, int, int]]:
+    try:
+        state = os.stat(path)
+    except OSError:
+        yield path, -1, -1, -1
+        return
+    if not os.path.isdir(path):
+        yield path, state.st_size, state.st_mtime_ns, state.st_ino
+        return
+    if depth > _DEEPEST_FOLDER:
+        return
+    try:
+        # "..data" and "..2026_…" hold a ConfigMap's files a second time.
+        names = sorted(name for name in os.listdir(path) if not name.startswith(".."))
+    except OSError:
+        yield path, -1, -1, -1
+        return
+    for name in names:
+        yield from _look(os.path.join(path, name), depth + 1)
