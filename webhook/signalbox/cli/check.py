@@ -1,0 +1,123 @@
+"""``signalbox check``: what the webhook would say to manifests, without a cluster."""
+
+import os
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from signalbox.cli.errors import REFUSED, UNUSABLE
+from signalbox.cli.setup_options import FILES, OUTPUT, SetupOptions, asker, load, setup_options, user_options
+from signalbox.cli.terminal import Terminal, stderr, stdout
+
+if TYPE_CHECKING:
+    from signalbox.cli.admission import Asked
+    from signalbox.engine import Setup
+    from signalbox.manifests import Manifest
+
+_HELP = """Say what the webhook would say to each workload, after the API server's defaults.
+
+FILE is a manifest, a folder of them, or - for standard input; what Helm and Kustomize print is fine.
+A manifest's own namespace counts, -n is for those that name none.
+
+\b
+Examples:
+  signalbox check job.yaml
+  helm template . | signalbox check - -n research --as ada --as-group research
+  signalbox check job.yaml --fix > fixed.yaml
+  kubectl get ns,priorityclasses,localqueues -A -o yaml > cluster/now.yaml
+  signalbox check manifests/ --cluster cluster/
+
+What only the cluster or the user could tell (labels of a namespace, groups) is listed as not judged.
+"""
+
+
+@click.command(help=_HELP, short_help="Say what the webhook would say to manifests.")
+@FILES
+@click.option("-n", "--namespace", default="", help="The namespace of manifests that name none.  [default: default]")
+@user_options
+@setup_options
+@click.option("--fix", is_flag=True, help="Write the mutated manifests, with the fixes applied, to stdout as YAML.")
+@OUTPUT
+def command(
+    files: tuple[str, ...],
+    namespace: str,
+    user: str | None,
+    groups: tuple[str, ...],
+    policies: tuple[str, ...],
+    signs: tuple[str, ...],
+    cluster: str | None,
+    max_mode: str,
+    fix: bool,
+    output: str,
+) -> int:
+    """Judges every workload document; 1 when one would be refused."""
+    from signalbox.cli.admission import Asked
+    from signalbox.manifests import read_manifests
+
+    if fix and output == "json":
+        raise click.UsageError("--fix writes YAML, it cannot be had with -o json")
+    setup = load(SetupOptions(policies, signs, cluster, max_mode))
+    read = read_manifests(files)
+    err = stderr()
+    for problem in read.problems:
+        err.line(str(problem))
+    asked = Asked(namespace, asker(user, groups))
+    workloads = [manifest for manifest in read.objects if (manifest.group, manifest.kind) in setup.kinds]
+    if fix:
+        from signalbox.cli.fixing import write_fixed
+
+        refused = write_fixed(setup, read.objects, asked, stdout(), err)
+    elif output == "json":
+        refused = _print_json(setup, workloads, asked)
+    else:
+        refused = _print_text(setup, workloads, asked, len(files) > 1 or os.path.isdir(files[0]), stdout())
+        _summary(len(workloads), refused, len(read.objects) - len(workloads), len(read.problems), stdout())
+    if refused:
+        return REFUSED
+    return UNUSABLE if read.problems else 0
+
+
+def _print_json(setup: "Setup", workloads: "list[Manifest]", asked: "Asked") -> int:
+    from signalbox.cli.admission import admit
+    from signalbox.cli.json_line import json_line
+    from signalbox.cli.report import report_json
+
+    now, refused = datetime.now(UTC), 0
+    for manifest in workloads:
+        admission = admit(setup, manifest.value, asked, now)
+        refused += not admission.allowed
+        click.echo(json_line(report_json(manifest, admission)))
+    return refused
+
+
+def _print_text(setup: "Setup", workloads: "list[Manifest]", asked: "Asked", several: bool, out: Terminal) -> int:
+    from signalbox.cli.admission import admit
+    from signalbox.cli.report import write_report
+
+    now, refused, refused_before, file = datetime.now(UTC), 0, False, ""
+    for manifest in workloads:
+        if refused_before:
+            out.line()
+        if several and manifest.file != file:
+            out.line(manifest.file, "dim")
+        file = manifest.file
+        admission = admit(setup, manifest.value, asked, now)
+        refused_before = not admission.allowed
+        refused += refused_before
+        write_report(manifest, admission, out)
+    return refused
+
+
+def _summary(workloads: int, refused: int, others: int, problems: int, out: Terminal) -> None:
+    text = f"{_count(workloads, 'workload')}: {refused or 'none'} refused" if workloads else "no workload found"
+    if others:
+        text += f", {_count(others, 'other object')} skipped"
+    if problems:
+        text += f", {problems} could not be read"
+    out.line()
+    out.line(text, "bold")
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"

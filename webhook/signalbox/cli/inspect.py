@@ -1,0 +1,151 @@
+"""``signalbox inspect``: what a workload is taken for, and the evidence."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from signalbox.cli.errors import UNUSABLE
+from signalbox.cli.json_line import json_line
+from signalbox.cli.setup_options import CLUSTER, FILES, OUTPUT, SIGNS, stop_at
+from signalbox.cli.terminal import Terminal, stderr, stdout
+from signalbox.review import JsonObject
+from signalbox.workload.judgement import Evidence
+
+if TYPE_CHECKING:
+    from signalbox.manifests import Manifest
+    from signalbox.workload.judgement import Judgement
+    from signalbox.workload.view import WorkloadView
+
+_HELP = """Show what Signalbox takes each workload for, and the evidence.
+
+FILE is a manifest, a folder of them, or - for standard input. Nothing is refused here and no policy is asked.
+
+\b
+Examples:
+  signalbox inspect job.yaml
+  kustomize build overlays/research | signalbox inspect -
+  signalbox inspect manifests/ -o json | jq 'select(.spot.state == "demanded")'
+"""
+
+
+@click.command(help=_HELP, short_help="Show what Signalbox takes a workload for, and why.")
+@FILES
+@SIGNS
+@CLUSTER
+@click.option("-n", "--namespace", default="", help="The namespace of manifests that name none.")
+@OUTPUT
+def command(files: tuple[str, ...], signs: tuple[str, ...], cluster: str | None, namespace: str, output: str) -> int:
+    """Prints the judgements of every workload document."""
+    from signalbox.configuration import load_cluster, load_signs
+    from signalbox.engine.gate import view_of
+    from signalbox.engine.setup import Setup
+    from signalbox.manifests import own_namespace, read_manifests
+    from signalbox.policy.policy_set import PolicySet
+
+    loaded = load_signs([Path(path) for path in signs])
+    known, cluster_problems = load_cluster(Path(cluster) if cluster else None)
+    stop_at((*loaded.problems, *cluster_problems))
+    setup = Setup(loaded.signs, PolicySet(), known)
+    out, err = stdout(), stderr()
+    read = read_manifests(files)
+    for problem in read.problems:
+        err.line(str(problem))
+    shown = 0
+    for manifest in read.objects:
+        kind = setup.kinds.get((manifest.group, manifest.kind))
+        if kind is None:
+            continue
+        view = view_of(setup, manifest.value, kind, own_namespace(manifest.value) or namespace)
+        try:
+            lines = _json_lines(manifest, view) if output == "json" else _text_lines(manifest, view, out)
+        except Exception as error:  # noqa: BLE001 a fault of ours in one document must not hide what is known of the others
+            err.line(f"{manifest.file}:{manifest.document.line}: cannot be judged, a fault of Signalbox: {error!r}")
+            continue
+        if shown and output == "text":
+            out.line()
+        shown += 1
+        for line in lines:
+            out.line(line)
+    if not shown and output == "text":
+        err.line(f"no workload found in {len(read.objects)} object{'' if len(read.objects) == 1 else 's'}")
+    return UNUSABLE if read.problems and not read.objects else 0
+
+
+def _json_lines(manifest: "Manifest", view: "WorkloadView") -> list[str]:
+    return [json_line(inspection(manifest, view))]
+
+
+def inspection(manifest: "Manifest", view: "WorkloadView") -> JsonObject:
+    """The judgements as data."""
+    accelerators, priority = view.accelerators, view.priority
+    return {
+        "file": manifest.file,
+        "document": manifest.index,
+        "kind": manifest.kind,
+        "name": view.name,
+        "namespace": view.namespace or None,
+        "type": view.type.state,
+        "framework": view.framework.state,
+        "checkpoint": _judgement(view.checkpoint, view),
+        "spot": _judgement(view.spot, view),
+        "accelerators": {
+            "perPod": _number(accelerators.per_pod),
+            "total": _number(accelerators.total),
+            "placeholder": accelerators.placeholder,
+        },
+        "priority": {
+            "state": priority.state,
+            "value": priority.value,
+            "class": priority.class_name or None,
+            "kueueClass": priority.kueue_class or None,
+        },
+        "queue": view.queue or None,
+    }
+
+
+def _judgement(judgement: "Judgement", view: "WorkloadView") -> JsonObject:
+    return {
+        "state": judgement.state,
+        "evidence": [evidence.as_json(view.object) for evidence in judgement.evidence],
+    }
+
+
+def _number(value: Any) -> int | float:
+    return value.numerator if value.denominator == 1 else float(value)
+
+
+def _text_lines(manifest: "Manifest", view: "WorkloadView", out: Terminal) -> list[str]:
+    from signalbox.message import describe
+    from signalbox.quantity import format_quantity
+
+    accelerators, priority = view.accelerators, view.priority
+    count = f"{format_quantity(accelerators.per_pod)} a Pod, {format_quantity(accelerators.total)} in total"
+    if accelerators.placeholder:
+        count += ", and a placeholder"
+    distributed_type = view.type.state == "distributed-training"
+    kind_of_work = (view.type.state or "not known") + (", distributed" if view.distributed and not distributed_type else "")
+    level = priority.state if priority.value is None else str(priority.value)
+    facts: tuple[tuple[str, str, tuple[Evidence, ...]], ...] = (
+        ("type", kind_of_work, view.type.evidence),
+        ("framework", view.framework.state or "not known", view.framework.evidence),
+        ("accelerators", count if accelerators.any else "none", accelerators.evidence),
+        ("spot", view.spot.state or "", view.spot.evidence),
+        ("checkpoint", view.checkpoint.state or "", view.checkpoint.evidence),
+        ("priority", level, priority.evidence),
+        ("queue", view.queue or "none", ()),
+    )
+    lines = [out.styled(describe(view), "bold"), out.styled(f"  {manifest.file}:{manifest.document.line}", "dim")]
+    for label, state, evidence in facts:
+        lines += _fact_lines(label, state, evidence, view, out)
+    return lines
+
+
+def _fact_lines(label: str, state: str, evidence: tuple[Evidence, ...], view: "WorkloadView", out: Terminal) -> list[str]:
+    from signalbox.message import clean, evidence_text, wrap
+
+    lines = [f"  {label:<13} {out.styled(clean(state), 'bold')}"]
+    for one in evidence:
+        text = evidence_text(one, view.object)
+        lines += [out.styled(line, "dim") for line in wrap("", text, "      ", "          ")]
+    return lines
