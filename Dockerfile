@@ -18,4 +18,4 @@ ENV PATH=/signalbox/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 USER 65532:65532
 EXPOSE 8443
 ENTRYPOINT ["signalbox"]
-CMD ["serve", "--host", "0.0.0.0", "--port", "8443"]
+CMD ["serve", "--cert", "/tls/tls.crt", "--key", "/tls/tls.key", "--port", "8443"]

@@ -43,10 +43,50 @@ WORDS = st.sampled_from(
 )
 SCALARS = st.none() | st.booleans() | st.integers(-2, 10**6) | st.floats(allow_nan=False) | WORDS | st.text(max_size=4)
 KEYS = st.sampled_from(
-    "name labels annotations metadata spec template containers initContainers resources limits requests nvidia.com/gpu tolerations "
-    "key operator effect nodeSelector affinity volumes volumeMounts mountPath env value args command replicas parallelism suspend "
-    "replicatedJobs jobTemplate backoffLimit priorityClassName priority terminationGracePeriodSeconds ownerReferences controller "
-    "kind apiVersion workload.ai/type workload.ai/injected kueue.x-k8s.io/queue-name cloud.google.com/gke-spot".split()
+    [
+        "name",
+        "labels",
+        "annotations",
+        "metadata",
+        "spec",
+        "template",
+        "containers",
+        "initContainers",
+        "resources",
+        "limits",
+        "requests",
+        "nvidia.com/gpu",
+        "tolerations",
+        "key",
+        "operator",
+        "effect",
+        "nodeSelector",
+        "affinity",
+        "volumes",
+        "volumeMounts",
+        "mountPath",
+        "env",
+        "value",
+        "args",
+        "command",
+        "replicas",
+        "parallelism",
+        "suspend",
+        "replicatedJobs",
+        "jobTemplate",
+        "backoffLimit",
+        "priorityClassName",
+        "priority",
+        "terminationGracePeriodSeconds",
+        "ownerReferences",
+        "controller",
+        "kind",
+        "apiVersion",
+        "workload.ai/type",
+        "workload.ai/injected",
+        "kueue.x-k8s.io/queue-name",
+        "cloud.google.com/gke-spot",
+    ]
 )
 ANYTHING = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4), max_leaves=15

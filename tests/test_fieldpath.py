@@ -34,7 +34,7 @@ def test_what_is_no_path_says_so(text: str) -> None:
 
 
 def test_a_member_that_is_not_there_says_so() -> None:
-    with pytest.raises(FieldPathError, match="no member named 'x' at spec.containers"):
+    with pytest.raises(FieldPathError, match=r"no member named 'x' at spec\.containers"):
         resolve_path(parse_path("spec.containers[x].image"), JOB)
 
 

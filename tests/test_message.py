@@ -70,9 +70,7 @@ def test_the_policys_help_is_named() -> None:
 
 @given(st.text())
 def test_whatever_is_quoted_is_one_printable_line(text: str) -> None:
-    assert all(character.isprintable() for character in clean(text)) or not clean(text).isascii()
-    assert "\n" not in clean(text)
-    assert "\x1b" not in clean(text)
+    assert clean(text).isprintable()
 
 
 @given(st.text(max_size=40))

@@ -239,11 +239,13 @@ def test_a_template_without_usable_metadata_gets_it(metadata: Any) -> None:
 
 def test_precedence_decides_scalars_maps_merge_lists_unite_grace_is_the_highest() -> None:
     first = policy(
-        "precedence: 1\ninject: {queue: a, terminationGracePeriodSeconds: 60, labels: {x: a}, tolerations: [{key: t1, operator: Exists}]}",
+        "precedence: 1\ninject: {queue: a,"
+        " terminationGracePeriodSeconds: 60, labels: {x: a}, tolerations: [{key: t1, operator: Exists}]}",
         "zz",
     )
     second = policy(
-        "precedence: 2\ninject: {queue: b, terminationGracePeriodSeconds: 90, labels: {x: b, z: b}, tolerations: [{key: t2, operator: Exists}]}",
+        "precedence: 2\ninject: {queue: b,"
+        " terminationGracePeriodSeconds: 90, labels: {x: b, z: b}, tolerations: [{key: t2, operator: Exists}]}",
         "aa",
     )
     result = mutated(setup(first, second), request(gpu_job()))
@@ -255,7 +257,8 @@ def test_precedence_decides_scalars_maps_merge_lists_unite_grace_is_the_highest(
 
 def test_checkpoint_required_is_written_where_a_checkpoint_rule_looks() -> None:
     rule = policy(
-        "rules: [{name: c, check: checkpoint, when: {priority: {below: 5000}}, mode: warn}]\ninject: {priorityClassName: train-low}"
+        "rules: [{name: c, check: checkpoint, when: {priority: {below: 5000}}, mode: warn}]\n"
+        "inject: {priorityClassName: train-low}"
     )
     result = mutated(setup(rule), request(gpu_job()))
     assert result["metadata"]["labels"]["workload.ai/checkpoint"] == "required"
@@ -294,7 +297,8 @@ def test_what_is_refused_here_is_told_everything_else_that_is_wrong_with_it() ->
     job = gpu_job()
     job["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = "4"
     rules = policy(
-        "rules: [{name: equal, check: gpu-requests, mode: enforce}, {name: grace, check: termination-grace, with: {max: 10}, mode: enforce},"
+        "rules: [{name: equal, check: gpu-requests, mode: enforce}, "
+        "{name: grace, check: termination-grace, with: {max: 10}, mode: enforce},"
         " {name: queue, check: queue-required, mode: enforce}]\ninject: {queue: q}",
         "gpus",
     )

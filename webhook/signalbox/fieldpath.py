@@ -8,11 +8,14 @@ containers: ``spec.containers[trainer].args``. Keys that hold a dot, a slash or 
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 Path = tuple[str | int, ...]
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
+# A name that could not be read back out of brackets is no help: the index stands in for it.
+_NAME = re.compile(r"[^\[\]\x00-\x1f\x7f]+\Z")
 _TOKEN = re.compile(r"\.?([A-Za-z_$][A-Za-z0-9_$-]*)|\[([^\[\]]+)\]")
 
 
@@ -22,21 +25,36 @@ class FieldPathError(ValueError):
 
 def format_path(path: Path, root: Any = None) -> str:
     """``path`` as text; ``root``, the object it belongs to, lends list members their names."""
-    parts: list[str] = []
+    if all(isinstance(step, str) for step in path):
+        return _format_keys(path)
+    text = ""
     here = root
     for step in path:
         if isinstance(step, int):
             member = here[step] if isinstance(here, list) and -len(here) <= step < len(here) else None
             name = member.get("name") if isinstance(member, dict) else None
-            parts.append(f"[{name}]" if isinstance(name, str) and name else f"[{step}]")
+            text += f"[{name}]" if isinstance(name, str) and _NAME.match(name) else f"[{step}]"
             here = member
         else:
-            if not _PLAIN_KEY.match(step):
-                parts.append(f"[{step}]")
-            else:
-                parts.append(f".{step}" if parts else step)
+            text = join_key(text, step)
             here = here.get(step) if isinstance(here, dict) else None
-    return "".join(parts)
+    return text
+
+
+@lru_cache(maxsize=4096)
+def _format_keys(path: Path) -> str:
+    """The text of a path that meets no list: it depends on no object."""
+    text = ""
+    for step in path:
+        text = join_key(text, str(step))
+    return text
+
+
+def join_key(text: str, key: str) -> str:
+    """The text of the path one mapping key below the path ``text``."""
+    if not _PLAIN_KEY.match(key):
+        return f"{text}[{key}]"
+    return f"{text}.{key}" if text else key
 
 
 def parse_path(text: str) -> tuple[str, ...]:

@@ -5,10 +5,11 @@ shortened. A whole refusal stays under 4 kB: events and conditions store it uncu
 newline would be dropped without a trace.
 """
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Any
+
+import orjson
 
 from signalbox.fieldpath import format_path
 from signalbox.finding import Edit, Finding, Fix, Result
@@ -25,13 +26,15 @@ _EVIDENCE_LIMIT = 4
 # Deeper than this a fix is shown as a field path: as YAML it would be a ladder of lines.
 _YAML_DEPTH = 6
 _FEW_EDITS = 2
-# C0, DEL and C1 controls, and the marks that reorder or hide text (bidi controls, zero-width, line separators).
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
 
 
 def clean(text: object, limit: int = _VALUE_LIMIT) -> str:
     """A value from a manifest made safe to print: one line, no control characters, at most ``limit`` characters."""
-    shown = _UNPRINTABLE.sub(" ", str(text)).strip()
+    shown = str(text)
+    if not shown.isprintable():
+        # Controls, ESC, line breaks, marks that reorder or hide text, lone surrogates: runs of them become one space.
+        shown = " ".join("".join(character if character.isprintable() else " " for character in shown).split())
+    shown = shown.strip()
     return shown if len(shown) <= limit else shown[: limit - 1].rstrip() + "…"
 
 
@@ -167,13 +170,12 @@ def not_judged_warning(findings: Sequence[Finding]) -> str:
 
 def audit_text(findings: Sequence[Finding]) -> str:
     """The value of the audit annotation ``findings``: JSON, the same on every call for the same object."""
-    return json.dumps(
+    return orjson.dumps(
         [
             {"rule": finding.rule, "mode": finding.mode.text, "result": finding.result.value, "key": clean(finding.key)}
             for finding in sorted(findings, key=lambda finding: (finding.rule, finding.key))
-        ],
-        separators=(",", ":"),
-    )
+        ]
+    ).decode()
 
 
 def _closing(refused: Sequence[Finding], file: str) -> list[str]:
@@ -246,5 +248,5 @@ def _scalar(value: Any) -> str:
         shown = clean(value, 200)
         if _BARE.match(shown) and shown.lower() not in _NOT_STRINGS:
             return shown
-        return json.dumps(shown, ensure_ascii=False)
-    return clean(json.dumps(value, ensure_ascii=False), 200)
+        return orjson.dumps(shown).decode()
+    return clean(orjson.dumps(value).decode(), 200)

@@ -6,6 +6,7 @@ or null, list members are appended with ``/-``, ``~`` is escaped before ``/``. O
 are copied; the object handed in is never changed.
 """
 
+from functools import lru_cache
 from typing import Any
 
 from signalbox.fieldpath import Path, value_at
@@ -24,22 +25,42 @@ class Recorder:
 
     def set(self, path: Path, value: Any) -> bool:
         """Sets the value at ``path``. False, and no change, where a step on the way is of another shape."""
-        missing = self._first_missing(path)
-        if missing is None:
+        here: Any = self._owned_root()
+        last = len(path) - 1
+        for index, step in enumerate(path):
+            if isinstance(here, dict):
+                if not isinstance(step, str):
+                    return False
+                child = here.get(step)
+            elif isinstance(here, list) and isinstance(step, int) and 0 <= step < len(here):
+                child = here[step]
+            else:
+                return False
+            if index == last:
+                exists = not isinstance(here, dict) or step in here
+                self.operations.append({"op": "replace" if exists else "add", "path": pointer(path), "value": value})
+                here[step] = _copy_mappings(value, 0)
+                return True
+            if child is None:
+                return self._create(here, path, index, value)
+            if id(child) not in self._owned:
+                if not isinstance(child, (dict, list)):
+                    return False
+                child = here[step] = self._copied(child)
+            here = child
+        return False
+
+    def merge(self, path: Path, values: dict[str, Any]) -> bool:
+        """Sets several keys of the mapping at ``path``, which is created where absent or null. False for another shape."""
+        present = value_at(self.object, path)
+        if present is None:
+            return self.set(path, dict(values))
+        if not isinstance(present, dict):
             return False
-        parent = self._own(path[:missing])
-        key = path[missing]
-        if missing == len(path) - 1:
-            exists = key in parent if isinstance(parent, dict) else True
-            self._operation("replace" if exists else "add", path, value)
-            parent[key] = _copy_mappings(value, 0)
-        else:
-            nested = value
-            for step in reversed(path[missing + 1 :]):
-                nested = {step: nested}
-            self._operation("add", path[: missing + 1], nested)
-            # The nested mappings are fresh: later writes below may change them in place, but not the operation's copy.
-            parent[key] = _copy_mappings(nested, len(path) - missing - 1)
+        owned = self._own(path)
+        for key, value in values.items():
+            self.operations.append({"op": "replace" if key in owned else "add", "path": pointer((*path, key)), "value": value})
+            owned[key] = value
         return True
 
     def append(self, path: Path, item: Any) -> bool:
@@ -51,7 +72,7 @@ class Recorder:
             return False
         members = self._own(path)
         members.append(item)
-        self._operation("add", (*path, "-"), item)
+        self.operations.append({"op": "add", "path": pointer((*path, "-")), "value": item})
         return True
 
     def remove(self, path: Path) -> bool:
@@ -67,51 +88,43 @@ class Recorder:
         self.operations.append({"op": "remove", "path": pointer(path)})
         return True
 
-    def _first_missing(self, path: Path) -> int | None:
-        """The index of the first step that is absent or null (at most the last), None where a shape is wrong."""
-        here: Any = self.object
-        for index, step in enumerate(path):
-            if isinstance(here, dict):
-                if not isinstance(step, str):
-                    return None
-                following = here.get(step)
-            elif isinstance(here, list):
-                if not isinstance(step, int) or not 0 <= step < len(here):
-                    return None
-                following = here[step]
-            else:
-                return None
-            if index == len(path) - 1:
-                return index
-            if following is None:
-                # Below a missing step only mappings can be created: a list member has no name to be created under.
-                return index if all(isinstance(rest, str) for rest in path[index + 1 :]) else None
-            here = following
-        return None
+    def _create(self, parent: Any, path: Path, missing: int, value: Any) -> bool:
+        """Sets a value below a step that is absent or null, with the mappings between in the same operation."""
+        below = path[missing + 1 :]
+        # Below a missing step only mappings can be created: a list member has no name to be created under.
+        if not all(isinstance(step, str) for step in below):
+            return False
+        nested = value
+        for step in reversed(below):
+            nested = {step: nested}
+        self.operations.append({"op": "add", "path": pointer(path[: missing + 1]), "value": nested})
+        # Later writes below may change these mappings in place, but not the operation's.
+        parent[path[missing]] = _copy_mappings(nested, len(below))
+        return True
 
     def _own(self, path: Path) -> Any:
         """The container at ``path``, copied (with those above it) unless this recorder made it."""
-        root = self._owned_copy(self.object)
-        self.object = root
-        here: Any = root
+        here: Any = self._owned_root()
         for step in path:
-            child = self._owned_copy(here[step])
-            here[step] = child
+            child = here[step]
+            if id(child) not in self._owned:
+                child = here[step] = self._copied(child)
             here = child
         return here
 
-    def _owned_copy(self, container: Any) -> Any:
-        if id(container) in self._owned:
-            return container
+    def _owned_root(self) -> Any:
+        if id(self.object) not in self._owned:
+            self.object = self._copied(self.object)
+        return self.object
+
+    def _copied(self, container: Any) -> Any:
         copied = container.copy()
         # Kept referenced here, so that its id stays its own as long as this recorder lives.
         self._owned[id(copied)] = copied
         return copied
 
-    def _operation(self, op: str, path: Path, value: Any) -> None:
-        self.operations.append({"op": op, "path": pointer(path), "value": value})
 
-
+@lru_cache(maxsize=4096)
 def pointer(path: Path) -> str:
     """A path as an RFC 6901 pointer."""
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)

@@ -1,9 +1,9 @@
 """What Signalbox put into an object, as the object itself remembers it: annotation ``workload.ai/injected``.
 
 JSON, one entry a field: ``{"spec.template.spec.terminationGracePeriodSeconds": {"set": 300, "was": 30, "by": "research"}}``;
-``by`` names the policy, ``judgement`` where no policy asked for it, or ``signalbox`` for the notes it keeps for itself. For a list, ``set`` holds the members we appended.
-A value is ours only while it equals ``set``; from then on it is its user's. The record proves nothing to a check: values
-are judged as they stand.
+``by`` names the policy, ``judgement`` where no policy asked for it, ``signalbox`` for the notes it keeps for itself. For a
+list, ``set`` holds the members we appended. A value is ours only while it equals ``set``; from then on it is its user's. The
+record proves nothing to a check: values are judged as they stand.
 """
 
 from dataclasses import dataclass

@@ -1,13 +1,13 @@
 """/mutate: injects what policies say, as one patch. A fault of ours never fails a request here."""
 
 from datetime import datetime
+from functools import partial
 
 from signalbox import message
 from signalbox.engine.gate import Case, is_being_deleted, is_untouched, old_view_of, open_case, view_of
 from signalbox.engine.rules import applies, judge
 from signalbox.engine.setup import CaughtError, Outcome, Setup
 from signalbox.engine.validation import answer
-from signalbox.inject.metadata import write_labels
 from signalbox.inject.plan import Plan, Sourced, merge_injections
 from signalbox.inject.queue import inject as inject_queue
 from signalbox.inject.table import INJECTORS
@@ -25,7 +25,7 @@ from signalbox.record import (
     write_record,
 )
 from signalbox.review import JsonObject, Request, Response
-from signalbox.workload.labels import CHECKPOINT_LABEL, FRAMEWORK_LABEL, TYPE_LABEL
+from signalbox.workload.labels import CHECKPOINT_LABEL, FRAMEWORK_LABEL, JUDGED_LABELS, TYPE_LABEL
 from signalbox.workload.view import WorkloadView
 
 
@@ -79,32 +79,30 @@ def _inject(setup: Setup, case: Case) -> tuple[Target, Plan | None]:
         record = still_ours(record, recorder.object)
     elif record:
         record = still_ours(record, obj)
-    base = without_ours(recorder.object, record) if record else recorder.object
-    view = view_of(setup, base, case.kind, request.namespace)
+    if record:
+        view = view_of(setup, without_ours(recorder.object, record), case.kind, request.namespace)
+    elif recorder.operations:
+        view = view_of(setup, recorder.object, case.kind, request.namespace)
+    else:
+        view = case.view
     target = Target(view, recorder, record, theirs)
     plan: Plan | None = None
     if old is None or (case.kind.injected_on_update and _template_changed(case, old, recorder.object)):
         plan = _plan(setup, case, view)
+        if not case.made_by_cron_job:
+            target.infer_labels = partial(_inferred_labels, setup, case, target, plan)
         for inject in INJECTORS:
             # On UPDATE a queue on metadata stays as it is: Kueue refuses to change it once Pods run.
             if inject is inject_queue and old is not None and case.kind.queue == ("metadata",):
                 continue
             inject(plan, target)
-        if not case.made_by_cron_job:
-            _label_judgements(setup, case, target)
     write_record(recorder, target.record)
     return target, plan
 
 
 def _plan(setup: Setup, case: Case, view: WorkloadView) -> Plan:
     subject = Subject(view, case.request)
-    plan = merge_injections(
-        [
-            policy
-            for policy in setup.policies.policies
-            if policy.inject is not None and (policy.match is None or policy.match(subject) is True)
-        ]
-    )
+    plan = merge_injections([policy for policy in setup.injecting if policy.match is None or policy.match(subject) is True])
     # The one exception to "never mutate a controller's write": a CronJob that was there before us has no queue to hand on.
     return Plan(queue=plan.queue) if case.made_by_cron_job else plan
 
@@ -114,13 +112,14 @@ def _template_changed(case: Case, old: JsonObject, new: JsonObject) -> bool:
     return [template.body for template in before] != [template.body for template in after]
 
 
-def _label_judgements(setup: Setup, case: Case, target: Target) -> None:
+def _inferred_labels(setup: Setup, case: Case, target: Target, plan: Plan) -> dict[str, Sourced]:
     """Type, framework and ``checkpoint: required``, inferred from the result of the other injectors."""
     obj = target.recorder.object
-    view = WorkloadView(obj, case.kind, setup.signs, setup.cluster, case.request.namespace, own_labels(target.record, obj))
+    declared = bool(plan.annotations) or any(name in plan.labels for name in JUDGED_LABELS)
+    view = target.view.after_injection(obj, own_labels(target.record, obj), declared)
     if not (view.accelerators.any or view.trains or view.queue):
         # A web server is no AI work: it is left as it is.
-        return
+        return {}
     labels: dict[str, Sourced] = {}
     if view.type.state and not view.type.declared:
         labels[TYPE_LABEL] = Sourced(view.type.state, JUDGEMENT)
@@ -128,8 +127,8 @@ def _label_judgements(setup: Setup, case: Case, target: Target) -> None:
         labels[FRAMEWORK_LABEL] = Sourced(view.framework.state, JUDGEMENT)
     if view.trains and _needs_checkpoint(setup, view, case.request):
         labels[CHECKPOINT_LABEL] = Sourced("required", JUDGEMENT)
-    if labels:
-        write_labels(labels, target)
+    # A label that a policy sets says what the platform team wants to stand there.
+    return {name: label for name, label in labels.items() if name not in plan.labels}
 
 
 def _needs_checkpoint(setup: Setup, view: WorkloadView, request: Request) -> bool:
@@ -137,11 +136,7 @@ def _needs_checkpoint(setup: Setup, view: WorkloadView, request: Request) -> boo
     if view.spot.state in ("demanded", "preferred"):
         return True
     subject = Subject(view, request)
-    return any(
-        rule.check == "checkpoint" and applies(rule, policy, subject)
-        for policy in setup.policies.policies
-        for rule in policy.rules
-    )
+    return any(applies(rule, policy, subject) for policy, rule in setup.asking_for_checkpoints)
 
 
 def _patched(setup: Setup, case: Case, target: Target, plan: Plan | None) -> Outcome:

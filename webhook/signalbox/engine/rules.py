@@ -27,14 +27,13 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Hearing:
-    """What all rules of one request share. ``cap`` is the highest mode here; ``early`` looks at early checks only."""
+    """What all rules of one request share. ``cap`` is the highest mode here."""
 
     setup: Setup
     subject: Subject
     old: Subject | None
     now: datetime
     cap: Mode
-    early: bool = False
 
 
 def judge(
@@ -46,32 +45,29 @@ def judge(
     cap: Mode,
     early: bool = False,
 ) -> Judged:
-    """All findings of one workload; on UPDATE (``old`` is given) those that it brings."""
+    """All findings of one workload, on UPDATE (``old`` is given) those that it brings; ``early``: of early checks only."""
     hearing = Hearing(
         setup,
         Subject(view, request),
         None if old is None else Subject(old, request),
         now,
         min(cap, setup.max_mode),
-        early,
     )
     judged = Judged([], [])
-    for policy in setup.policies.policies:
-        if not policy.rules:
-            continue
+    for policy, rules in setup.judging_early if early else setup.judging:
         try:
             matches = _holds(policy.match, hearing.subject)
         except Exception as error:  # noqa: BLE001 a fault of ours is counted and shown as an `error` finding
             judged.errors.append(CaughtError(f"match of {policy.name}", error))
-            judged.findings += (_broken(rule, hearing, error) for rule in policy.rules if not _skips(rule, early))
+            judged.findings += (_broken(rule, hearing, error) for rule in rules)
             continue
         if matches is False:
             continue
-        for rule in policy.rules:
-            if _skips(rule, early):
-                continue
+        for rule in rules:
             try:
-                judged.findings += _apply(policy, rule, matches, hearing)
+                when = _holds(rule.when, hearing.subject)
+                if when is not False:
+                    judged.findings += _apply(policy, rule, matches, when, hearing)
             except Exception as error:  # noqa: BLE001 as above
                 judged.errors.append(CaughtError(rule.id, error))
                 judged.findings.append(_broken(rule, hearing, error))
@@ -83,17 +79,8 @@ def applies(rule: Rule, policy: Policy, subject: Subject) -> bool:
     return _holds(policy.match, subject) is True and _holds(rule.when, subject) is True
 
 
-def _skips(rule: Rule, early: bool) -> bool:
-    return early and not (rule.check is not None and CHECKS[rule.check].early)
-
-
-def _apply(policy: Policy, rule: Rule, matches: bool | None, hearing: Hearing) -> Iterator[Finding]:
+def _apply(policy: Policy, rule: Rule, matches: bool | None, when: bool | None, hearing: Hearing) -> Iterator[Finding]:
     subject = hearing.subject
-    if hearing.cap is Mode.DISABLED:
-        return
-    when = _holds(rule.when, subject)
-    if when is False:
-        return
     mode = effective_mode(rule, subject, hearing.now, hearing.cap)
     if mode is Mode.DISABLED:
         return
@@ -145,7 +132,7 @@ def _expressed(rule: Rule, subject: Subject) -> Problem:
     edits = []
     for steps, value in rule.fix.edits:
         try:
-            edits.append(Edit(resolve_path(steps, subject.view.object), value))
+            edits.append(Edit(resolve_path(steps, subject.view.object), value, removes=value is None))
         except FieldPathError:
             # The fix names a list member this object has not: what is left of it still helps.
             continue

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from signalbox.check.table import CHECKS
 from signalbox.cluster.view import ClusterView, EmptyClusterView
 from signalbox.controllers import Controllers, default_controllers
 from signalbox.finding import Finding
 from signalbox.inject.plan import Plan
 from signalbox.policy.mode import Mode
-from signalbox.policy.policy_set import PolicySet
+from signalbox.policy.policy_set import Policy, PolicySet, Rule
 from signalbox.record import Record
 from signalbox.review import JsonObject, Response
 from signalbox.workload.kinds.kind import WorkloadKind
@@ -19,7 +20,11 @@ from signalbox.workload.view import WorkloadView
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What the engine is run with. ``max_mode`` caps every rule; ``verify_patches`` applies each patch before it is sent."""
+    """What the engine is run with. ``max_mode`` caps every rule; ``verify_patches`` applies each patch before it is sent.
+
+    ``injecting``, ``judging``, ``judging_early`` are the policies that inject, and those with rules for /validate and for
+    /mutate, and ``asking_for_checkpoints`` the rules of that check: sorted out once.
+    """
 
     signs: Signs
     policies: PolicySet
@@ -28,6 +33,23 @@ class Setup:
     kinds: Mapping[tuple[str, str], WorkloadKind] = field(default_factory=lambda: KINDS)
     max_mode: Mode = Mode.ENFORCE
     verify_patches: bool = False
+    injecting: tuple[Policy, ...] = field(init=False)
+    judging: tuple[tuple[Policy, tuple[Rule, ...]], ...] = field(init=False)
+    judging_early: tuple[tuple[Policy, tuple[Rule, ...]], ...] = field(init=False)
+    asking_for_checkpoints: tuple[tuple[Policy, Rule], ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        policies = self.policies.policies
+        early = [(policy, tuple(rule for rule in policy.rules if _is_early(rule))) for policy in policies]
+        object.__setattr__(self, "injecting", tuple(policy for policy in policies if policy.inject is not None))
+        object.__setattr__(self, "judging", tuple((policy, policy.rules) for policy in policies if policy.rules))
+        object.__setattr__(self, "judging_early", tuple((policy, rules) for policy, rules in early if rules))
+        rules = [(policy, rule) for policy in policies for rule in policy.rules]
+        object.__setattr__(self, "asking_for_checkpoints", tuple(pair for pair in rules if pair[1].check == "checkpoint"))
+
+
+def _is_early(rule: Rule) -> bool:
+    return rule.check is not None and CHECKS[rule.check].early
 
 
 @dataclass(frozen=True, slots=True)

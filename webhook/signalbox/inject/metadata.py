@@ -21,46 +21,42 @@ from signalbox.fieldpath import Path, value_at
 from signalbox.inject.plan import Plan, Sourced
 from signalbox.inject.target import Target
 from signalbox.record import BOOKKEEPING
+from signalbox.workload.kinds.kind import mapping
 from signalbox.workload.labels import INJECTED_LABELS
 
 
 def inject(plan: Plan, target: Target) -> None:
-    """Sets the policies' labels and annotations where they are missing."""
-    if plan.labels:
-        write_labels(plan.labels, target)
+    """Sets the policies' labels and annotations where they are missing, and with them the labels that were inferred."""
+    own: Path = ("metadata",)
+    places = target.view.kind.labelled(target.recorder.object)
     if plan.annotations:
-        for place in _places(target):
+        for place in (own, *places):
             _write(place, "annotations", plan.annotations, target)
-
-
-def write_labels(labels: Mapping[str, Sourced], target: Target) -> None:
-    """Sets labels on the object and on its templates, which note the names of those we put there."""
-    for place in _places(target):
-        written = _write(place, "labels", labels, target)
-        if written and place != ("metadata",):
-            _note_names(place, written, target)
-
-
-def _places(target: Target) -> tuple[Path, ...]:
-    return (("metadata",), *target.view.kind.labelled(target.recorder.object))
+    if plan.labels:
+        _write(own, "labels", plan.labels, target)
+    inferred = target.infer_labels()
+    if inferred:
+        _write(own, "labels", inferred, target)
+    labels = {**inferred, **plan.labels}
+    if labels:
+        for place in places:
+            written = _write(place, "labels", labels, target)
+            if written:
+                _note_names(place, written, target)
 
 
 def _write(place: Path, section: str, values: Mapping[str, Sourced], target: Target) -> list[str]:
-    written = []
+    path = (*place, section)
+    users = mapping(value_at(target.view.object, path))
+    wanted = {}
     for name, planned in values.items():
-        path = (*place, section, name)
-        present = value_at(target.recorder.object, path)
-        if present is not None and not planned.force and not _is_ours(path, present, target):
+        own = users.get(name)
+        if own is not None and not planned.force:
             continue
-        if target.write(path, planned.value, planned.by):
-            written.append(name)
-            if planned.force and isinstance(present, str) and present != planned.value and place == ("metadata",):
-                target.warnings.append(f"{section[:-1]} {name} was set to {planned.value} (policy {planned.by})")
-    return written
-
-
-def _is_ours(path: Path, present: object, target: Target) -> bool:
-    return value_at(target.view.object, path) is None and present is not None
+        wanted[name] = planned
+        if place == ("metadata",) and own not in (None, planned.value):
+            target.warnings.append(f"{section[:-1]} {name} was set to {planned.value} (policy {planned.by})")
+    return target.write_keys(path, wanted) if wanted else []
 
 
 def _note_names(place: Path, written: list[str], target: Target) -> None:

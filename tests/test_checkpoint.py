@@ -1,0 +1,58 @@
+"""Where progress is kept, and whether it outlives the Pod."""
+
+from typing import Any
+
+import pytest
+
+from signalbox.fieldpath import format_path
+from signalbox.workload.checkpoint import infer_checkpoint
+from tests.judgement_cases import cases, manifest_of, view_of
+
+
+@pytest.mark.parametrize("case", cases("checkpoint"), ids=lambda case: case["case"])
+def test_checkpoint_is_judged_by_where_it_is_kept(case: dict[str, Any]) -> None:
+    found = view_of(manifest_of(case)).checkpoint
+    assert found.state == case["checkpoint"], found.evidence
+    assert found.declared is case.get("declared", False)
+    assert found.evidence or found.state == "none"
+    if "note" in case:
+        assert found.evidence[0].note == case["note"]
+
+
+def test_evidence_reads_as_the_field_and_its_value() -> None:
+    manifest = manifest_of(
+        {"container": {"name": "trainer", "command": ["python", "train.py"], "args": ["--output_dir=/tmp/out"]}}
+    )
+    (evidence,) = view_of(manifest).checkpoint.evidence
+    assert format_path(evidence.path, manifest) == "spec.template.spec.containers[trainer].args"
+    assert evidence.value == "--output_dir=/tmp/out"
+
+
+def test_what_was_inferred_stays_within_reach_of_a_declaration() -> None:
+    case = {
+        "annotations": {"workload.ai/checkpoint-uri": "gs://b/x"},
+        "container": {"command": ["python", "train.py", "--output_dir=/tmp/out"]},
+    }
+    view = view_of(manifest_of(case))
+    assert view.checkpoint.state == "durable"
+    assert infer_checkpoint(view).state == "ephemeral"
+
+
+def test_best_of_the_templates_that_train_counts() -> None:
+    def replicated(name: str, args: list[str]) -> dict[str, Any]:
+        container = {"command": ["python", "train.py", *args], "resources": {"limits": {"nvidia.com/gpu": 1}}}
+        return {"name": name, "template": {"spec": {"template": {"spec": {"containers": [container]}}}}}
+
+    jobs = [replicated("a", ["--save_dir=/tmp/x"]), replicated("b", ["--save_dir=s3://b/x"])]
+    manifest = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "spec": {"replicatedJobs": jobs}}
+    assert view_of(manifest).checkpoint.state == "durable"
+
+
+def test_a_proxy_beside_the_trainer_keeps_no_checkpoint_for_it() -> None:
+    pod = {
+        "containers": [
+            {"name": "sync", "args": ["--output_dir=s3://b/x"]},
+            {"name": "trainer", "command": ["python", "train.py"], "resources": {"limits": {"nvidia.com/gpu": 1}}},
+        ]
+    }
+    assert view_of(manifest_of({"pod": pod})).checkpoint.state == "none"
