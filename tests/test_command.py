@@ -8,6 +8,7 @@ import pytest
 from signalbox.signs_loading import load_default_signs
 from signalbox.workload.command import literal_env, read_command, read_text
 from signalbox.workload.target import find_target
+from tests.judgement_cases import manifest_of, view_of
 
 
 def commands(container: dict[str, Any]) -> list[list[str]]:
@@ -147,3 +148,11 @@ def test_target_is_found_past_launchers_and_wrappers(line: str, target: tuple[st
     found = find_target(invocation, load_default_signs().commands)
     assert found is not None
     assert ((found.role, found.name), found.launchers) == (target, launchers)
+
+
+def test_object_full_of_long_scripts_is_judged_in_time() -> None:
+    containers = [{"name": str(index), "command": ["sh", "-c", "a&" * 30_000]} for index in range(100)]
+    view = view_of(manifest_of({"pod": {"containers": containers}}))
+    start = time.process_time()
+    assert (view.type.state, view.checkpoint.state) == (None, "none")
+    assert time.process_time() - start < 5

@@ -1,92 +1,88 @@
-"""Manifests as people have them: files, folders, lists, templates that are not rendered, and things that are none."""
+"""manifests/ as it stands: generated parts are current, and what the design promises about them holds. No cluster here."""
 
-import io
+import importlib.util
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
-from signalbox.manifests import Manifests, read_manifests
+from signalbox.controllers import default_controllers
+from signalbox.signs_loading import load_default_signs
+from signalbox.workload.kinds.table import KINDS
 
-JOB = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: %s}\n"
-
-
-def read(tmp_path: Path, text: str) -> Manifests:
-    file = tmp_path / "m.yaml"
-    file.write_text(text)
-    return read_manifests([str(file)])
+ROOT = Path(__file__).parents[1]
+MANIFESTS = ROOT / "manifests"
 
 
-def names(read: Manifests) -> list[object]:
-    return [manifest.value["metadata"]["name"] for manifest in read.objects]
+def _load(path: Path) -> list[Any]:
+    return [document for document in yaml.safe_load_all(path.read_text()) if document]
 
 
-def test_what_helm_prints(tmp_path: Path) -> None:
-    found = read(tmp_path, f"---\n# Source: a/b.yaml\n{JOB % 'a'}---\n# Source: a/c.yaml\n---\n{JOB % 'b'}")
-    assert names(found) == ["a", "b"]
-    assert [manifest.index for manifest in found.objects] == [0, 1]
-    assert [manifest.document.line for manifest in found.objects] == [3, 9]
-    assert found.problems == ()
+@pytest.fixture(scope="module")
+def generator() -> Any:
+    specification = importlib.util.spec_from_file_location("manifests_generate", MANIFESTS / "generate.py")
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[specification.name] = module
+    specification.loader.exec_module(module)
+    return module
 
 
-def test_json(tmp_path: Path) -> None:
-    assert names(read(tmp_path, '{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}}')) == ["a"]
+def webhooks() -> list[Any]:
+    return [webhook for document in _load(MANIFESTS / "base" / "webhooks.yaml") for webhook in document["webhooks"]]
 
 
-def test_the_items_of_a_list_are_objects_of_their_own(tmp_path: Path) -> None:
-    items = "".join("- " + (JOB % name).rstrip("\n").replace("\n", "\n  ") + "\n" for name in "abc")
-    found = read(tmp_path, f"apiVersion: v1\nkind: List\nitems:\n{items}---\n{JOB % 'd'}")
-    assert names(found) == ["a", "b", "c", "d"]
-    assert [manifest.index for manifest in found.objects] == [0, 1, 2, 3]
-    assert found.objects[1].document.line == 7
+def test_the_webhook_configurations_are_those_of_the_signs_and_the_controllers(generator: Any) -> None:
+    text = generator.page(load_default_signs(), default_controllers())
+    assert text == (MANIFESTS / "base" / "webhooks.yaml").read_text(), "run: python manifests/generate.py"
 
 
-def test_the_items_of_the_apis_own_lists_have_its_kind(tmp_path: Path) -> None:
-    found = read(tmp_path, "apiVersion: v1\nkind: PodList\nitems: [{metadata: {name: a}}]\n")
-    assert [(manifest.group, manifest.version, manifest.kind) for manifest in found.objects] == [("", "v1", "Pod")]
+def test_every_policy_file_is_in_the_config_map() -> None:
+    listed = _load(ROOT / "policies" / "Kustomization")[0]["configMapGenerator"][0]["files"]
+    assert listed == sorted(path.name for path in (ROOT / "policies").glob("*.yaml"))
 
 
-def test_lists_in_lists_without_end_are_a_problem(tmp_path: Path) -> None:
-    text = "{kind: List, items: [" * 20 + "]}" * 20
-    assert "nested" in read(tmp_path, text).problems[0].message
+def test_every_kind_we_judge_has_a_rule_in_every_entry() -> None:
+    wanted = {(group, f"{kind.lower()}s") for group, kind in KINDS}
+    for webhook in webhooks():
+        found = {(rule["apiGroups"][0], name) for rule in webhook["rules"] for name in rule["resources"]}
+        assert found == wanted
 
 
-@pytest.mark.parametrize(
-    ("text", "what"), [("- a\n", "a list"), ("words\n", "text"), ("7\n", "a number"), ("true\n", "true or")]
-)
-def test_a_document_that_is_no_mapping_is_a_problem(tmp_path: Path, text: str, what: str) -> None:
-    found = read(tmp_path, f"{JOB % 'a'}---\n{text}")
-    assert names(found) == ["a"]
-    assert what in found.problems[0].message
-    assert found.problems[0].line == 5
+def test_an_outage_closes_only_what_the_first_validating_entry_takes() -> None:
+    closed = [(webhook["name"], webhook["failurePolicy"]) for webhook in webhooks()]
+    assert closed == [
+        ("mutate.policy.workload.ai", "Ignore"),
+        ("validate.policy.workload.ai", "Fail"),
+        ("validate-open.policy.workload.ai", "Ignore"),
+    ]
 
 
-def test_a_template_that_is_not_rendered_is_a_problem_and_the_rest_is_read(tmp_path: Path) -> None:
-    unquoted, branch, shell = JOB % "{{ .Values.name }}", "{{- if .Values.x }}\n" + JOB % "b", JOB % '"${NAME}"'
-    found = read(tmp_path, "---\n".join((unquoted, branch, shell)))
-    assert names(found) == ["${NAME}"]
-    assert [problem.line for problem in found.problems] == [3, 5]
-    assert all("template" in problem.message for problem in found.problems)
+def test_namespaces_are_exempt_by_their_name_alone() -> None:
+    for webhook in webhooks():
+        [expression] = webhook["namespaceSelector"]["matchExpressions"]
+        assert (expression["key"], expression["operator"]) == ("kubernetes.io/metadata.name", "NotIn")
+        assert "objectSelector" not in webhook
 
 
-def test_a_folder_is_read_in_order_without_hidden_files(tmp_path: Path) -> None:
-    for name in ("b.yaml", "a.yml", "sub/c.json", ".hidden.yaml", ".git/d.yaml", "notes.md"):
-        file = tmp_path / name
-        file.parent.mkdir(exist_ok=True)
-        file.write_text("{kind: Job, metadata: {name: " + file.stem + "}}")
-    assert names(read_manifests([str(tmp_path)])) == ["a", "b", "c"]
+def test_no_answer_is_waited_for_longer_than_five_seconds() -> None:
+    assert all(webhook["timeoutSeconds"] <= 5 for webhook in webhooks())
 
 
-def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((JOB % "a").encode())))
-    found = read_manifests(["-"])
-    assert names(found) == ["a"]
-    assert found.objects[0].file == "-"
+def test_every_file_is_in_some_kustomization() -> None:
+    listed = {ROOT / "manifests" / "kustomization.yaml"}
+    for path in MANIFESTS.rglob("kustomization.yaml"):
+        named = [*_load(path)[0].get("resources", ()), *(patch.get("path", "") for patch in _load(path)[0].get("patches", ()))]
+        listed |= {path, *((path.parent / name).resolve() for name in named if name)}
+    assert {path for path in MANIFESTS.rglob("*.yaml")} <= listed
 
 
-def test_what_cannot_be_opened_does_not_end_the_reading(tmp_path: Path) -> None:
-    file = tmp_path / "m.yaml"
-    file.write_text(JOB % "a")
-    found = read_manifests([str(tmp_path / "nowhere.yaml"), str(file)])
-    assert names(found) == ["a"]
-    assert [problem.message for problem in found.problems] == ["No such file or directory"]
+def test_a_glob_is_never_narrower_as_cel(generator: Any) -> None:
+    assert generator._glob("*/gpu") == "k.endsWith('/gpu')"
+    assert generator._glob("nvidia.com/mig-*") == "k.startsWith('nvidia.com/mig-')"
+    assert generator._glob("nvidia.com/*GPU*") == "k.startsWith('nvidia.com/') && k.contains('GPU')"
+    with pytest.raises(ValueError, match="only"):
+        generator._glob("nvidia.com/gpu[0-9]")

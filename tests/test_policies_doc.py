@@ -1,12 +1,14 @@
 """``docs/policies.md`` is true: its tables name the keys there are, and its examples load without a complaint."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
 
 from signalbox.check.table import PARAMETERS
+from signalbox.cli.main import main
 from signalbox.policy.documents import InjectDocument, PolicySpec, RuleDocument
 from signalbox.policy.expression_syntax import REQUEST_FIELDS
 from signalbox.policy.loading import load_policy_set
@@ -16,7 +18,9 @@ from signalbox.source import read_documents
 
 PAGE = (Path(__file__).parents[1] / "docs" / "policies.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| (.+) \|$", PAGE, re.MULTILINE)
-EXAMPLES = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+BLOCKS = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+EXAMPLES = [block for block in BLOCKS if "kind: PolicyTest" not in block]
+TESTS = [block for block in BLOCKS if "kind: PolicyTest" in block]
 
 
 def table(first_head: str) -> list[list[str]]:
@@ -68,3 +72,10 @@ def test_examples_load_together_without_a_complaint() -> None:
     assert [str(problem) for problem in loaded.problems] == []
     assert len(loaded.policy_set.policies) == 5
     assert len(loaded.policy_set.exceptions) == 1
+
+
+def test_the_example_of_a_test_passes_against_the_shipped_policies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(Path(__file__).parents[1] / "policies" / "tests" / "cluster", tmp_path / "cluster")
+    (tmp_path / "test.yaml").write_text("\n---\n".join(TESTS), encoding="utf-8")
+    assert main(["test", str(tmp_path / "test.yaml")]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "1 case passed"

@@ -13,6 +13,7 @@ from signalbox.review import JsonObject
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import PodTemplate, mapping, members
 from signalbox.workload.signs import Signs
+from signalbox.workload.vocabulary import name_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,25 @@ def container_accelerators(container: JsonObject, signs: Signs) -> Iterator[tupl
                     yield section, resource, quantity
 
 
+def claimed_accelerators(container: JsonObject, template: PodTemplate, signs: Signs) -> Iterator[tuple[int, str]]:
+    """``(index, name)`` of each resource claim (DRA) whose name, or its template's, says that it is for accelerators.
+
+    Claims are for network devices too, and what a claim is for stands in an object that a manifest only names.
+    """
+    resources = container.get("resources")
+    if not isinstance(resources, dict) or not resources.get("claims"):
+        return
+    templates = {
+        entry.get("name"): entry.get("resourceClaimTemplateName") or entry.get("resourceClaimName")
+        for entry in members(template.spec.get("resourceClaims"))
+        if isinstance(entry, dict) and isinstance(entry.get("name"), str)
+    }
+    for index, claim in enumerate(members(resources.get("claims"))):
+        name = claim.get("name") if isinstance(claim, dict) else None
+        if isinstance(name, str) and signs.accelerator_claims.intersection(name_words(f"{name} {templates.get(name) or ''}")):
+            yield index, name
+
+
 def template_accelerators(template: PodTemplate, signs: Signs) -> TemplateAccelerators:
     """What one Pod of the template asks for."""
     running: dict[str, Quantity] = {}
@@ -89,6 +109,10 @@ def template_accelerators(template: PodTemplate, signs: Signs) -> TemplateAccele
                 continue
             asked[resource] = quantity
             evidence.append(Evidence((*path, "resources", section, resource), str(raw)))
+        for at, claim in claimed_accelerators(container, template, signs):
+            # How many devices a claim is for stands in another object.
+            placeholder = True
+            evidence.append(Evidence((*path, "resources", "claims", at), claim, "a resource claim"))
         for resource, quantity in asked.items():
             if role == "init":
                 together = quantity + sidecars.get(resource, 0)
@@ -124,7 +148,8 @@ def _annotated(template: PodTemplate, signs: Signs, running: dict[str, Quantity]
 
 def sum_accelerators(templates: tuple[PodTemplate, ...], signs: Signs) -> Accelerators:
     """All templates together: summed in total, the largest per Pod."""
-    per_pod = total = 0
+    per_pod: Quantity = 0
+    total: Quantity = 0
     placeholder = False
     resources: dict[str, None] = {}
     vendors: dict[str, None] = {}
@@ -140,7 +165,7 @@ def sum_accelerators(templates: tuple[PodTemplate, ...], signs: Signs) -> Accele
         pods = 1 if template.pods is None else template.pods
         total += pod * pods
         per_pod = max(per_pod, pod)
-        for resource in part.per_pod:
+        for resource in sorted(part.resources):
             resources[resource] = None
             sign = signs.accelerator(resource)
             vendors[sign.vendor if sign else "nvidia"] = None

@@ -1,0 +1,188 @@
+"""Checkpoint: where progress is kept, and whether it outlives the Pod.
+
+Options and variables name the place, volumes and URLs say what it is. ``--load_checkpoint`` only reads and
+``--activation_checkpointing`` saves memory: neither is a checkpoint.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from signalbox.quantity import is_placeholder
+from signalbox.workload.containers import ContainerView
+from signalbox.workload.judgement import TRAINING_TYPES, Evidence, Judgement
+from signalbox.workload.kinds.kind import mapping, members
+from signalbox.workload.labels import CHECKPOINT_URI
+from signalbox.workload.meaning import Role, meaning_of
+from signalbox.workload.said import Said
+from signalbox.workload.signs import Signs
+from signalbox.workload.started import Started
+from signalbox.workload.storage import Kept, Place, Storage
+
+if TYPE_CHECKING:
+    from signalbox.fieldpath import Path
+    from signalbox.workload.view import WorkloadView
+
+_BEST: tuple[Kept, ...] = ("durable", "unknown", "ephemeral", "none")
+_BUCKET_PLACEHOLDER = re.compile(r"[A-Z][A-Z0-9_-]*\Z")
+_NO_PLACE = re.compile(r"(?:true|false|yes|no|none|null|auto|[-+]?\d+(?:\.\d*)?(?:e[-+]?\d+)?)\Z", re.IGNORECASE)
+_CONFIGURATION_FILE = re.compile(r"[^\s=]+\.(?:ya?ml|json|toml|gin|cfg)\Z", re.IGNORECASE)
+_NONE = Judgement("none")
+_Found = tuple[Kept, Evidence]
+
+
+def judge_checkpoint(view: "WorkloadView") -> Judgement:
+    """``durable``, ``ephemeral``, ``none`` or ``unknown``: the best of any template that trains."""
+    return _declared(view) or infer_checkpoint(view)
+
+
+def infer_checkpoint(view: "WorkloadView") -> Judgement:
+    """The checkpoint as it would be without the user's annotation."""
+    found: list[_Found] = []
+    for container in _that_train(view):
+        found += _of_container(container, view)
+    if not found:
+        return _NONE
+    best = min((kept for kept, _ in found), key=_BEST.index)
+    return Judgement(best, tuple([seen for kept, seen in found if kept == best]))
+
+
+def _declared(view: "WorkloadView") -> Judgement | None:
+    """The annotation, on the object or on a pod template: an object-store URL or a path on a mounted volume."""
+    places: list[tuple[Path, object]] = [(("metadata", "annotations", CHECKPOINT_URI), view.annotations.get(CHECKPOINT_URI))]
+    for template in view.templates:
+        if template.path:
+            annotations = mapping(template.metadata.get("annotations"))
+            places.append(((*template.path, "metadata", "annotations", CHECKPOINT_URI), annotations.get(CHECKPOINT_URI)))
+    for path, value in places:
+        if not isinstance(value, str) or not value.strip():
+            continue
+        place = _declared_place(value.strip(), view)
+        return Judgement(place.kept, (Evidence(path, value, place.note),), declared=True)
+    return None
+
+
+def _declared_place(value: str, view: "WorkloadView") -> Place:
+    # Nothing fills in an annotation: what looks like a placeholder was left to be written. Bucket names are lower case.
+    bucket = value.partition("://")[2].partition("/")[0]
+    if is_placeholder(value) or _BUCKET_PLACEHOLDER.match(bucket):
+        return Place("unknown", "a placeholder")
+    best: Place | None = None
+    for container in view.containers:
+        place = Storage(container, view).find(value)
+        if place is not None and (best is None or _BEST.index(place.kept) < _BEST.index(best.kept)):
+            best = place
+    return best or Place("unknown", "neither an object store nor a path")
+
+
+def _that_train(view: "WorkloadView") -> list[ContainerView]:
+    """Containers whose progress counts: those that train; where none plainly does, those that hold accelerators."""
+    containers = view.containers
+    if len(containers) < 2:
+        return list(containers)
+    training = [container for container in containers if any(map(_trains, container.said))]
+    accelerated = {container.template.path for container in containers if container.accelerated}
+    return [
+        container for container in training or containers if container.accelerated or container.template.path not in accelerated
+    ]
+
+
+def _trains(said: Said | None) -> bool:
+    return said is not None and said.saying.says in TRAINING_TYPES
+
+
+def _of_container(container: ContainerView, view: "WorkloadView") -> list[_Found]:
+    signs = view.signs
+    storage: Storage | None = None
+    found: list[_Found] = []
+    later: list[_Found] = []
+    saves = False
+    unread: list[_Found] = []
+    for role, value, folder, seen in _settings(container, signs):
+        if role == "frequency":
+            saves = saves or value.lower() not in ("0", "-1", "no", "false", "none")
+            continue
+        if role == "configuration":
+            unread.append(("unknown", Evidence(seen.path, seen.value, "a configuration file that is not in the manifest")))
+            continue
+        storage = storage or Storage(container, view)
+        # A bucket is mostly given by its bare name.
+        bucket = role == "bucket" and "/" not in value
+        place = Place("durable", "object store") if bucket else storage.find(value, folder)
+        if place is None:
+            continue
+        kept = (place.kept, Evidence(seen.path, seen.value, place.note))
+        (later if role == "output-when-saving" else found).append(kept)
+    if saves:
+        found += later
+    # A path that is told beats the name of a mount, and that beats a file that cannot be seen.
+    if not found and container.body.get("volumeMounts"):
+        found = _named_mounts(container, view)
+    return found if any(kept != "none" for kept, _ in found) else found + unread
+
+
+def _named_mounts(container: ContainerView, view: "WorkloadView") -> list[_Found]:
+    """Durable volumes mounted under a name that says what is kept there: ``/checkpoints``, ``/outputs``."""
+    signs = view.signs.checkpoint
+    storage: Storage | None = None
+    found: list[_Found] = []
+    for index, entry in enumerate(members(container.body.get("volumeMounts"))):
+        path = entry.get("mountPath") if isinstance(entry, dict) else None
+        if not isinstance(path, str) or path.rstrip("/").rpartition("/")[2].lower() not in signs.mounts:
+            continue
+        storage = storage or Storage(container, view)
+        place = storage.find(path)
+        if place is not None and place.kept in ("durable", "unknown"):
+            found.append((place.kept, Evidence((*container.path, "volumeMounts", index), path, place.note)))
+    return found
+
+
+def _settings(container: ContainerView, signs: Signs) -> Iterator[tuple[Role, str, str, Evidence]]:
+    """``(role, value, folder it is relative to, evidence)`` of every option and variable that speaks of saving."""
+    for index, entry in enumerate(members(container.body.get("env"))):
+        name = entry.get("name") if isinstance(entry, dict) else None
+        if not isinstance(name, str):
+            continue
+        meaning = meaning_of(name, signs)
+        if meaning is None or meaning.role in ("", "configuration"):
+            continue
+        role = meaning.role
+        path: Path = (*container.path, "env", index)
+        value = container.env.get(name)
+        if value is None and entry.get("valueFrom") is not None:
+            yield role, "$(valueFrom)", "", Evidence(path, name)
+        elif value is not None and (role == "frequency" or not _NO_PLACE.match(value)):
+            yield role, value, "", Evidence(path, f"{name}={value}")
+    folder = ""
+    for started, said in zip(container.started, container.said, strict=True):
+        target = started.target
+        words = started.invocation.words
+        if words[0] == "cd" and len(words) > 1:
+            folder = words[1] if words[1].startswith("/") else f"{folder}/{words[1]}" if folder else ""
+            continue
+        exported = words[0] == "export"
+        if target is not None and not exported:
+            if target.role == "program" and target.name in signs.commands.utilities:
+                continue
+            if said is not None and not _trains(said):
+                continue
+        yield from _options(started, folder)
+
+
+def _options(started: Started, folder: str) -> Iterator[tuple[Role, str, str, Evidence]]:
+    words = started.invocation.words
+    field = started.invocation.field
+    for option in started.options:
+        role, value = option.meaning.role, option.value
+        if not role or (role == "configuration" and option.at < started.at):
+            # The launcher's own configuration (`accelerate launch --config_file`) is about processes.
+            continue
+        if not value or (not option.joined and value[:2] == "--"):
+            continue
+        if role in ("frequency", "configuration") or not _NO_PLACE.match(value):
+            yield role, value, folder, Evidence(field(option.at), started.shown(option))
+    for index in range(started.at + 1, len(words)):
+        word, before = words[index], words[index - 1]
+        # After an option it would be that option's value.
+        if "." in word and word[:1] != "-" and (before[:1] != "-" or "=" in before) and _CONFIGURATION_FILE.match(word):
+            yield "configuration", word, folder, Evidence(field(index), word)

@@ -1,0 +1,202 @@
+"""The workload view: one object as policies, checks and injectors see it, whatever its kind.
+
+Every judgement is made when it is first asked for and kept; each carries its evidence. Where a workload has several
+templates, accelerators are summed, spot is the strongest, priority the lowest, and checkpoint the best of any template
+that trains.
+"""
+
+from dataclasses import dataclass
+
+from signalbox.cluster.view import ClusterView
+from signalbox.fieldpath import Path, value_at
+from signalbox.review import JsonObject
+from signalbox.workload import checkpoint, framework, spot
+from signalbox.workload import type as type_judgement
+from signalbox.workload.accelerators import Accelerators, sum_accelerators
+from signalbox.workload.containers import ContainerView, read_containers
+from signalbox.workload.judgement import TRAINING_TYPES, Judgement
+from signalbox.workload.kinds.kind import PodTemplate, WorkloadKind, mapping, members
+from signalbox.workload.labels import INJECTED_LABELS, QUEUE_LABEL
+from signalbox.workload.lazy import lazy
+from signalbox.workload.priority import Priority, judge_priority
+from signalbox.workload.signs import Signs
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The controlling ownerReference, as written: anyone can write one, so it proves nothing."""
+
+    group: str
+    kind: str
+    name: str
+
+
+class WorkloadView:
+    """One object of a known kind.
+
+    ``ours`` names the ``workload.ai/*`` labels on the object that Signalbox set: they are inferred again instead of
+    believed.
+    """
+
+    def __init__(
+        self,
+        obj: JsonObject,
+        kind: WorkloadKind,
+        signs: Signs,
+        cluster: ClusterView,
+        namespace: str = "",
+        ours: frozenset[str] = frozenset(),
+    ) -> None:
+        self.object = obj
+        self.kind = kind
+        self.signs = signs
+        self.cluster = cluster
+        self.metadata = mapping(obj.get("metadata"))
+        self._namespace = namespace
+        self.ours = ours
+
+    def after_injection(self, obj: JsonObject, ours: frozenset[str], declared: bool) -> "WorkloadView":
+        """The view of this workload once injectors have written to it; what they cannot change is not judged again.
+
+        ``declared``: labels or annotations that judgements read may be among what was written.
+        """
+        view = WorkloadView(obj, self.kind, self.signs, self.cluster, self._namespace, ours)
+        kept = _KEPT_BY_INJECTION if declared else _KEPT_BY_INJECTION + _KEPT_UNLESS_DECLARED
+        known = self.__dict__
+        view.__dict__.update({name: known[name] for name in kept if name in known})
+        return view
+
+    @lazy
+    def namespace(self) -> str:
+        """The request's namespace, else the object's."""
+        own = self.metadata.get("namespace")
+        return self._namespace or (own if isinstance(own, str) else "")
+
+    @property
+    def name(self) -> str:
+        """metadata.name, else metadata.generateName with a trailing ``*``-less stem (``llm-``), else empty."""
+        for key in ("name", "generateName"):
+            value = self.metadata.get(key)
+            if isinstance(value, str) and value:
+                return value
+        return ""
+
+    @lazy
+    def labels(self) -> JsonObject:
+        """The object's own labels."""
+        return mapping(self.metadata.get("labels"))
+
+    @lazy
+    def annotations(self) -> JsonObject:
+        """The object's own annotations."""
+        return mapping(self.metadata.get("annotations"))
+
+    def user_label(self, name: str) -> str:
+        """A ``workload.ai/*`` label if it is the user's word: on the object or on a pod template, and not ours."""
+        value = self.labels.get(name)
+        if isinstance(value, str) and value and name not in self.ours and name not in _recorded_names(self.metadata):
+            return value
+        for template in self.templates:
+            if template.path and name not in _recorded_names(template.metadata):
+                value = mapping(template.metadata.get("labels")).get(name)
+                if isinstance(value, str) and value:
+                    return value
+        return ""
+
+    def label_path(self, name: str) -> Path:
+        """Where the label that ``user_label`` answers with stands."""
+        if name in self.labels and name not in self.ours and name not in _recorded_names(self.metadata):
+            return ("metadata", "labels", name)
+        for template in self.templates:
+            if name in mapping(template.metadata.get("labels")) and name not in _recorded_names(template.metadata):
+                return (*template.path, "metadata", "labels", name)
+        return ("metadata", "labels", name)
+
+    @lazy
+    def owner(self) -> Owner | None:
+        """The ownerReference with ``controller: true``."""
+        for reference in members(self.metadata.get("ownerReferences")):
+            if isinstance(reference, dict) and reference.get("controller") is True:
+                version = reference.get("apiVersion")
+                group = version.rpartition("/")[0] if isinstance(version, str) else ""
+                return Owner(group, str(reference.get("kind")), str(reference.get("name")))
+        return None
+
+    @lazy
+    def templates(self) -> tuple[PodTemplate, ...]:
+        """Every pod template."""
+        return self.kind.templates(self.object)
+
+    @lazy
+    def pods(self) -> int | None:
+        """How many Pods all templates make; None where a placeholder says so."""
+        counts = [template.pods for template in self.templates]
+        return None if None in counts else sum(pods for pods in counts if pods is not None)
+
+    @lazy
+    def containers(self) -> tuple[ContainerView, ...]:
+        """The containers that run while the workload does, with what each starts."""
+        return read_containers(self.templates, self.signs)
+
+    @lazy
+    def accelerators(self) -> Accelerators:
+        """Accelerators per Pod and in total."""
+        return sum_accelerators(self.templates, self.signs)
+
+    @property
+    def queue_metadata(self) -> Path:
+        """Where queue and Kueue priority labels of this object stand."""
+        return self.kind.queue or ("metadata",)
+
+    @lazy
+    def queue(self) -> str:
+        """Kueue's queue, empty where there is none."""
+        labels = mapping(mapping(value_at(self.object, self.queue_metadata)).get("labels"))
+        value = labels.get(QUEUE_LABEL)
+        return value if isinstance(value, str) else ""
+
+    @lazy
+    def priority(self) -> Priority:
+        """The lowest priority that counts."""
+        return judge_priority(self.object, self.templates, self.queue_metadata, self.cluster)
+
+    @lazy
+    def spot(self) -> Judgement:
+        """``demanded``, ``preferred``, ``permitted`` or ``no``."""
+        return spot.judge_spot(self)
+
+    @lazy
+    def type(self) -> Judgement:
+        """One of TYPES, or None where the evidence is thin."""
+        return type_judgement.judge_type(self)
+
+    @property
+    def trains(self) -> bool:
+        """Whether progress is made that an interruption would lose."""
+        return self.type.state in TRAINING_TYPES
+
+    @lazy
+    def distributed(self) -> bool:
+        """Whether several processes work on one run."""
+        return type_judgement.is_distributed(self)
+
+    @lazy
+    def framework(self) -> Judgement:
+        """The framework's name, or None."""
+        return framework.judge_framework(self)
+
+    @lazy
+    def checkpoint(self) -> Judgement:
+        """``durable``, ``ephemeral``, ``none`` or ``unknown``."""
+        return checkpoint.judge_checkpoint(self)
+
+
+# What injectors cannot change: they write labels, annotations, tolerations, priority, grace, queue.
+_KEPT_BY_INJECTION = ("containers", "accelerators", "owner", "namespace")
+# What rests on the containers, and on labels and annotations of ours alone.
+_KEPT_UNLESS_DECLARED = ("type", "distributed", "framework", "checkpoint")
+
+
+def _recorded_names(metadata: JsonObject) -> tuple[str, ...]:
+    names = mapping(metadata.get("annotations")).get(INJECTED_LABELS)
+    return tuple(names.split(",")) if isinstance(names, str) else ()

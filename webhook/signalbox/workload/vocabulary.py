@@ -1,0 +1,123 @@
+"""A vocabulary: what programs, modules, words, options, images, variables and code say about a workload."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+_NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
+_MAX_PHRASE = 4
+# Names are short; of a longer text only its beginning is read, and it is not remembered.
+_MAX_NAME = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """What a sign says (a type or a framework) and why. The lowest ``rank`` is the most specific.
+
+    ``general``: a word that is used elsewhere too, so it counts only where accelerators are held.
+    """
+
+    says: str
+    reason: str = ""
+    rank: int = 0
+    general: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Signs by where they are met. Keys are lower case.
+
+    ``commands`` hold a program, or a program and its sub-command. ``modules`` are dotted names that stand for all below
+    them. ``words`` are words of a name joined by ``_`` (``fine_tune``). ``images`` likewise, met in an image's
+    repository and tag. ``environment`` and ``arguments`` are whole names with ``_``.
+    """
+
+    commands: dict[str, Saying] = field(default_factory=dict)
+    modules: dict[str, Saying] = field(default_factory=dict)
+    words: dict[str, Saying] = field(default_factory=dict)
+    arguments: dict[str, Saying] = field(default_factory=dict)
+    images: dict[str, Saying] = field(default_factory=dict)
+    environment: dict[str, Saying] = field(default_factory=dict)
+    code: dict[str, Saying] = field(default_factory=dict)
+    code_pattern: re.Pattern[str] | None = None
+    known: dict[tuple[str, str], Saying | None] = field(default_factory=dict, compare=False, repr=False)
+
+    def of_command(self, words: tuple[str, ...]) -> Saying | None:
+        """What a program (first word, without its folder) says, with or without its sub-command."""
+        for length in range(len(words), 0, -1):
+            saying = self.commands.get(" ".join(words[:length]))
+            if saying is not None:
+                return saying
+        return None
+
+    def of_module(self, module: str) -> Saying | None:
+        """What a dotted module name says: its own entry, else that of the nearest package above it."""
+        while module:
+            saying = self.modules.get(module)
+            if saying is not None:
+                return saying
+            module = module.rpartition(".")[0]
+        return None
+
+    def of_name(self, name: str) -> Saying | None:
+        """What the words of a name say, the most specific first."""
+        return self._remembered("name", name)
+
+    def of_image(self, image: str) -> Saying | None:
+        """What an image's repository and tag say."""
+        return self._remembered("image", image)
+
+    def _remembered(self, what: str, text: str) -> Saying | None:
+        known = self.known
+        key = (what, text)
+        if key in known:
+            return known[key]
+        text = text[:_MAX_NAME]
+        if what == "name":
+            saying = self._lowest(self.words, name_words(text))
+        else:
+            saying = self._lowest(self.images, _SEPARATORS.split(text.partition("@")[0].lower()))
+        if len(key[1]) <= _MAX_NAME:
+            if len(known) > 4096:
+                known.clear()
+            known[key] = saying
+        return saying
+
+    def of_code(self, text: str) -> list[tuple[Saying, str]]:
+        """What program text says by what it imports and calls, each with the piece that says it."""
+        if self.code_pattern is None:
+            return []
+        return [(self.code[match.group()], match.group()) for match in self.code_pattern.finditer(text)]
+
+    @staticmethod
+    def _lowest(table: dict[str, Saying], words: list[str]) -> Saying | None:
+        found: Saying | None = None
+        for start in range(len(words)):
+            phrase = ""
+            for word in words[start : start + _MAX_PHRASE]:
+                phrase = f"{phrase}_{word}" if phrase else word
+                saying = table.get(phrase)
+                if saying is not None and (found is None or saying.rank < found.rank):
+                    found = saying
+        return found
+
+
+def name_words(name: str) -> list[str]:
+    """The words of a name, lower case: ``Gemma3LLMTrain`` gives gemma, 3, llm, train."""
+    if name.islower():
+        return _NAME_WORD.findall(name)
+    return [word.lower() for word in _NAME_WORD.findall(name)]
+
+
+@lru_cache(maxsize=8192)
+def option_name(text: str) -> str:
+    """An option or variable as it is looked up: lower case, ``_`` between words, no leading dashes."""
+    return text.lstrip("-+").replace("-", "_").lower()
+
+
+def code_pattern(calls: Iterable[str]) -> re.Pattern[str] | None:
+    """One expression for all pieces of code, longest first so that the longer of two is met."""
+    pieces = sorted(calls, key=lambda call: (-len(call), call))
+    return re.compile("|".join(re.escape(piece) for piece in pieces)) if pieces else None
