@@ -77,7 +77,7 @@ def test_every_file_is_in_some_kustomization() -> None:
     for path in MANIFESTS.rglob("kustomization.yaml"):
         named = [*_load(path)[0].get("resources", ()), *(patch.get("path", "") for patch in _load(path)[0].get("patches", ()))]
         listed |= {path, *((path.parent / name).resolve() for name in named if name)}
-    assert {path for path in MANIFESTS.rglob("*.yaml")} <= listed
+    assert set(MANIFESTS.rglob("*.yaml")) <= listed
 
 
 def test_a_glob_is_never_narrower_as_cel(generator: Any) -> None:

@@ -7,7 +7,6 @@ containers: ``spec.containers[trainer].args``. Keys that hold a dot, a slash or 
 """
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -25,36 +24,28 @@ class FieldPathError(ValueError):
 
 def format_path(path: Path, root: Any = None) -> str:
     """``path`` as text; ``root``, the object it belongs to, lends list members their names."""
-    if all(isinstance(step, str) for step in path):
-        return _format_keys(path)
-    text = ""
+    parts: list[str] = []
     here = root
     for step in path:
-        if isinstance(step, int):
+        if type(step) is int:
             member = here[step] if isinstance(here, list) and -len(here) <= step < len(here) else None
             name = member.get("name") if isinstance(member, dict) else None
-            text += f"[{name}]" if isinstance(name, str) and _NAME.match(name) else f"[{step}]"
+            parts.append(f"[{name}]" if isinstance(name, str) and _NAME.match(name) else f"[{step}]")
             here = member
         else:
-            text = join_key(text, step)
+            parts.append(_key_text(str(step)))
             here = here.get(step) if isinstance(here, dict) else None
-    return text
-
-
-@lru_cache(maxsize=4096)
-def _format_keys(path: Path) -> str:
-    """The text of a path that meets no list: it depends on no object."""
-    text = ""
-    for step in path:
-        text = join_key(text, str(step))
-    return text
+    return "".join(parts).removeprefix(".")
 
 
 def join_key(text: str, key: str) -> str:
     """The text of the path one mapping key below the path ``text``."""
-    if not _PLAIN_KEY.match(key):
-        return f"{text}[{key}]"
-    return f"{text}.{key}" if text else key
+    return (text + _key_text(key)).removeprefix(".")
+
+
+@lru_cache(maxsize=4096)
+def _key_text(key: str) -> str:
+    return f".{key}" if _PLAIN_KEY.match(key) else f"[{key}]"
 
 
 def parse_path(text: str) -> tuple[str, ...]:
@@ -105,23 +96,11 @@ def value_at(root: Any, path: Path) -> Any:
     """The value at ``path``, or None where any step is missing or of another shape."""
     here = root
     for step in path:
-        if isinstance(step, str):
-            here = here.get(step) if isinstance(here, dict) else None
-        elif isinstance(here, list) and 0 <= step < len(here):
+        # Decoded JSON and YAML hold plain dicts and lists: asking for the exact type is cheaper, and this is asked often.
+        if type(here) is dict:
+            here = here.get(step)
+        elif type(here) is list and type(step) is int and 0 <= step < len(here):
             here = here[step]
         else:
             return None
     return here
-
-
-def walk_strings(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Every string in ``value`` with its path, in document order."""
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            if isinstance(key, str):
-                yield from walk_strings(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from walk_strings(item, (*path, index))

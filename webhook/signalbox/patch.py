@@ -28,23 +28,21 @@ class Recorder:
         here: Any = self._owned_root()
         last = len(path) - 1
         for index, step in enumerate(path):
-            if isinstance(here, dict):
-                if not isinstance(step, str):
-                    return False
+            if type(here) is dict and type(step) is str:
                 child = here.get(step)
-            elif isinstance(here, list) and isinstance(step, int) and 0 <= step < len(here):
+            elif type(here) is list and type(step) is int and 0 <= step < len(here):
                 child = here[step]
             else:
                 return False
             if index == last:
-                exists = not isinstance(here, dict) or step in here
+                exists = type(here) is list or step in here
                 self.operations.append({"op": "replace" if exists else "add", "path": pointer(path), "value": value})
                 here[step] = _copy_mappings(value, 0)
                 return True
             if child is None:
                 return self._create(here, path, index, value)
             if id(child) not in self._owned:
-                if not isinstance(child, (dict, list)):
+                if type(child) is not dict and type(child) is not list:
                     return False
                 child = here[step] = self._copied(child)
             here = child

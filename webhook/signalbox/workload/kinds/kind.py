@@ -85,12 +85,12 @@ class WorkloadKind:
 
 def mapping(value: Any) -> JsonObject:
     """``value`` if it is a mapping, else an empty one."""
-    return value if isinstance(value, dict) else {}
+    return value if type(value) is dict else {}
 
 
 def members(value: Any) -> list[Any]:
     """``value`` if it is a list, else an empty one."""
-    return value if isinstance(value, list) else []
+    return value if type(value) is list else []
 
 
 def count(value: Any, default: int = 1) -> int | None:
