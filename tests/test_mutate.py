@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.engine import mutate
+from signalbox.engine import mutate, validate
 from tests.manifests import deployment, gpu_job, job_set, pod_spec
 from tests.world import NOW, Cluster, mutated, policy, request, setup, yaml
 
@@ -56,9 +56,18 @@ def test_the_record_says_what_was_set_what_was_there_and_on_whose_word() -> None
     assert record["metadata.labels[workload.ai/type]"]["by"] == "judgement"
 
 
-def test_the_user_is_told_that_the_work_waits_in_a_queue() -> None:
-    outcome = mutate(setup(EVERYTHING), request(gpu_job()), NOW)
-    assert outcome.response.warnings == ("queued in training-large, it starts when quota is free",)
+def test_the_user_is_told_that_the_work_waits_in_a_queue_once_it_is_let_in() -> None:
+    told = "queued in training-large, it starts when quota is free"
+    world = setup(EVERYTHING)
+    assert mutate(world, request(gpu_job()), NOW).response.warnings == ()
+    assert validate(world, request(mutated(world, request(gpu_job()))), NOW).response.warnings == (told,)
+    refusing = setup(
+        EVERYTHING, policy("rules: [{name: r, check: spot-allowed, with: {allow: [demanded]}, mode: enforce}]", "r")
+    )
+    assert validate(refusing, request(mutated(refusing, request(gpu_job()))), NOW).response.warnings == ()
+    own = gpu_job()
+    own["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "mine"}
+    assert validate(world, request(mutated(world, request(own))), NOW).response.warnings == ()
 
 
 @pytest.mark.parametrize("make", [gpu_job, deployment, job_set])

@@ -153,11 +153,11 @@ def warning(finding: Finding) -> str:
     """A finding as one line for ``kubectl``'s ``Warning:``."""
     if finding.result is Result.ERROR:
         return clean(f"[{finding.rule}] {finding.message}", WARNING_LIMIT)
-    text = f"[{finding.rule}] {finding.message}"
-    hint = finding.fix.text or next((str(edit.value) for edit in finding.fix.edits if isinstance(edit.value, str)), "")
-    edit = finding.fix.edits[0] if finding.fix.edits else None
-    if edit is not None and not edit.removes and not isinstance(edit.value, (dict, list)):
-        hint = f"{finding.fix.text} {format_path(edit.path)}: {edit.value}".strip()
+    text, fix = f"[{finding.rule}] {finding.message}", finding.fix
+    hint = fix.text
+    if not hint or hint.endswith(":"):
+        shown = [edit for edit in fix.edits if not edit.removes and not isinstance(edit.value, (dict, list))]
+        hint = " ".join((hint, ", ".join(f"{format_path(edit.path)}: {edit.value}" for edit in shown[:_FEW_EDITS]))).strip()
     return clean(f"{text} Fix: {hint}" if hint else text, WARNING_LIMIT)
 
 

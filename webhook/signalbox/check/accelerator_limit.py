@@ -35,7 +35,7 @@ from pydantic import Field, model_validator
 
 from signalbox.check.check import Check, Parameters
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
-from signalbox.quantity import format_quantity
+from signalbox.quantity import Quantity, format_quantity
 from signalbox.workload.labels import QUEUE_LABEL
 from signalbox.workload.view import WorkloadView
 
@@ -68,15 +68,23 @@ def run(subject: CheckSubject, parameters: AcceleratorLimitParameters) -> Iterat
         ("in total", accelerators.total, parameters.min_total, parameters.max_total),
         ("a Pod", accelerators.per_pod, parameters.min_per_pod, parameters.max_per_pod),
     ):
-        queue = f"Queue {view.queue}" if view.queue else "This place"
+        where = f"in queue {view.queue}" if parameters.instead and view.queue else "here"
         if high is not None and asked > high:
-            message = f"{queue} takes at most {high} accelerators {what}, this asks for {format_quantity(asked)}."
+            message = f"At most {high} accelerators {what} are allowed {where}, this asks for {_sum(view, asked)}."
             fix = _fix(view, parameters.instead, f"ask for at most {high} {what}.")
             yield Problem(message, accelerators.evidence, fix, key=f"max {what}", amount=float(asked))
         elif low is not None and asked < low:
-            message = f"{queue} takes no less than {low} accelerators {what}, this asks for {format_quantity(asked)}."
+            message = f"At least {low} accelerators {what} are expected {where}, this asks for {_sum(view, asked)}."
             fix = _fix(view, parameters.instead, f"ask for at least {low} {what}.")
             yield Problem(message, accelerators.evidence, fix, key=f"min {what}", amount=float(low - asked))
+
+
+def _sum(view: WorkloadView, asked: Quantity) -> str:
+    """The count, with the sum it came from where that is a simple one."""
+    pods, per_pod = view.pods, view.accelerators.per_pod
+    if pods is not None and pods > 1 and asked == pods * per_pod:
+        return f"{format_quantity(asked)} ({pods} Pods of {format_quantity(per_pod)})"
+    return format_quantity(asked)
 
 
 def _fix(view: WorkloadView, instead: str, text: str) -> Fix:

@@ -1,11 +1,12 @@
 """The queue must be one this work may use.
 
 `allow` lists queues by name or glob; `deny` takes single ones out (with a `when` on users or groups it keeps a queue for
-named people). Work without a queue passes: that is queue-required's business. `instead` is the queue that the fix names.
+named people). Work without a queue passes: that is queue-required's business. `instead` is the queue that the fix names,
+`note` a sentence for the user, such as whom the queue is for.
 
 Rule:
     check: queue-allowed
-    with: {deny: [urgent-release], instead: training-large}
+    with: {deny: [urgent-release], instead: training-large, note: It is kept for releases.}
 Refused:
     apiVersion: batch/v1
     kind: Job
@@ -45,6 +46,7 @@ class QueueAllowedParameters(Parameters):
     allow: list[str] = []
     deny: list[str] = []
     instead: str = ""
+    note: str = ""
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
@@ -67,7 +69,8 @@ def run(subject: CheckSubject, parameters: QueueAllowedParameters) -> list[Probl
     instead = parameters.instead or literal(parameters.allow)
     words = f"; it may use {', '.join(parameters.allow)}" if parameters.allow else ""
     fix = Fix("", (Edit(path, instead),)) if instead else Fix("leave the queue out.", (Edit(path, removes=True),))
-    return [Problem(f"Queue {queue} is not for this work{words}.", (Evidence(path, queue),), fix, key=queue)]
+    note = f" {parameters.note}" if parameters.note else ""
+    return [Problem(f"Queue {queue} is not for this work{words}.{note}", (Evidence(path, queue),), fix, key=queue)]
 
 
 CHECK = Check("queue-allowed", QueueAllowedParameters, run, __doc__)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from signalbox.controllers import CRON_JOB_CONTROLLER
 from signalbox.engine.setup import Setup
-from signalbox.record import own_labels, read_record
+from signalbox.record import Record, own_labels, read_record
 from signalbox.review import JsonObject, Request
 from signalbox.workload.kinds.kind import WorkloadKind, mapping
 from signalbox.workload.view import WorkloadView
@@ -17,12 +17,13 @@ class Case:
     """A request about a workload.
 
     ``made_by_controller``: the write of a known controller for a parent that was judged. ``made_by_cron_job``: a Job of a
-    CronJob, the one child that may still need its queue.
+    CronJob, the one child that may still need its queue. ``record`` is what the object says that we put there.
     """
 
     request: Request
     kind: WorkloadKind
     view: WorkloadView
+    record: Record
     made_by_controller: bool = False
     made_by_cron_job: bool = False
 
@@ -41,16 +42,17 @@ def open_case(setup: Setup, request: Request) -> Case | None:
         return None
     if request.user is not None and request.user.username in setup.controllers.never_judged:
         return None
-    view = view_of(setup, request.object, kind, request.namespace)
+    record = read_record(request.object)
+    view = view_of(setup, request.object, kind, request.namespace, record)
     controller = setup.controllers.made_from(request, view.owner, setup.kinds)
     if controller is None:
-        return Case(request, kind, view)
-    return Case(request, kind, view, True, controller.username == CRON_JOB_CONTROLLER)
+        return Case(request, kind, view, record)
+    return Case(request, kind, view, record, True, controller.username == CRON_JOB_CONTROLLER)
 
 
-def view_of(setup: Setup, obj: JsonObject, kind: WorkloadKind, namespace: str) -> WorkloadView:
-    """The view of an object as it stands, with the labels that are ours marked as such."""
-    record = read_record(obj)
+def view_of(setup: Setup, obj: JsonObject, kind: WorkloadKind, namespace: str, record: Record | None = None) -> WorkloadView:
+    """The view of an object as it stands, with the labels that are ours marked as such; ``record`` is its record, if read."""
+    record = read_record(obj) if record is None else record
     ours = own_labels(record, obj) if record else frozenset()
     return WorkloadView(obj, kind, setup.signs, setup.cluster, namespace, ours)
 

@@ -72,7 +72,7 @@ def _inject(setup: Setup, case: Case) -> tuple[Target, Plan | None]:
     recorder = Recorder(obj)
     theirs: frozenset[str] = frozenset()
     old = request.old_object if case.is_update else None
-    record = read_record(old if old is not None else obj)
+    record = read_record(old) if old is not None else case.record
     if old is not None:
         theirs = restore(recorder, old, record)
         # What the request says of our record is not believed: the old object's is what we wrote.

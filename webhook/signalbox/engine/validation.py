@@ -1,14 +1,17 @@
 """/validate: every finding of the final object at once, and what becomes of the request."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from signalbox import message
-from signalbox.engine.gate import is_untouched, old_view_of, open_case
+from signalbox.engine.gate import Case, is_untouched, old_view_of, open_case
 from signalbox.engine.rules import judge
 from signalbox.engine.setup import CaughtError, Outcome, Setup
 from signalbox.finding import Finding, Result
 from signalbox.policy.mode import Mode
+from signalbox.record import field_name, is_ours
 from signalbox.review import Request, Response
+from signalbox.workload.labels import QUEUE_LABEL
 from signalbox.workload.view import WorkloadView
 
 AUDIT_KEY = "findings"
@@ -23,7 +26,19 @@ def validate(setup: Setup, request: Request, now: datetime) -> Outcome:
     cap = Mode.AUDIT if case.made_by_controller else Mode.ENFORCE
     old = old_view_of(setup, case) if case.is_update else None
     judged = judge(setup, request, case.view, old, now, cap)
-    return answer(request, case.view, judged.findings, judged.errors)
+    outcome = answer(request, case.view, judged.findings, judged.errors)
+    if outcome.response.allowed and not case.is_update and not case.made_by_controller and _was_queued(case):
+        # Told here, not by the injector in /mutate: only now is it certain that the work is let in.
+        warnings = (f"queued in {message.clean(case.view.queue)}, it starts when quota is free", *outcome.response.warnings)
+        return replace(outcome, response=replace(outcome.response, warnings=warnings))
+    return outcome
+
+
+def _was_queued(case: Case) -> bool:
+    """Whether the object's queue is one that we put it in."""
+    field = field_name((*case.view.queue_metadata, "labels", QUEUE_LABEL), case.view.object)
+    entry = case.record.get(field)
+    return entry is not None and is_ours(entry, case.view.queue)
 
 
 def answer(

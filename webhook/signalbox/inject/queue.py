@@ -41,8 +41,6 @@ def inject(plan: Plan, target: Target) -> None:
         return
     if view.queue:
         target.warnings.append(f"queue {view.queue} was replaced by {planned.value} (policy {planned.by})")
-    else:
-        target.warnings.append(f"queued in {planned.value}, it starts when quota is free")
     suspend = view.kind.suspend
     if suspend is None:
         return
