@@ -40,6 +40,7 @@ class FakeView:
         self.owner: Owner | None = None
         self.cluster = EmptyClusterView()
         self.queue = ""
+        self.queues: tuple[str, ...] = ()
         self.pods: int | None = 1
         self.accelerators = Accelerators()
         self.priority = Priority("unset")
@@ -51,6 +52,7 @@ class FakeView:
         self.checkpoint = Judgement("none")
         for name, value in known.items():
             setattr(self, name, value)
+        self.queues = self.queues or ((self.queue,) if self.queue else ())
 
 
 def gpus(total: Any = 0, per_pod: Any = None, placeholder: bool = False, resource: str = "nvidia.com/gpu") -> Accelerators:

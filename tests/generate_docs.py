@@ -1,4 +1,7 @@
-"""Writes docs/checks.md and the README's printed texts from the thing itself: ``make docs``. Tests hold both current."""
+"""Writes docs/checks.md, the table of kinds and the README's printed texts from the thing itself: ``make docs``.
+
+Tests hold them current.
+"""
 
 import re
 import subprocess
@@ -9,12 +12,16 @@ from typing import Any
 from signalbox.check import cel
 from signalbox.check.check import Parameters
 from signalbox.check.table import CHECKS
+from signalbox.fieldpath import format_path
 from signalbox.inject.table import MODULES
+from signalbox.workload.kinds.kind import WorkloadKind
+from signalbox.workload.kinds.table import KINDS
 from tests.examples import sections
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "checks.md"
 README = ROOT / "README.md"
+KINDS_PAGE = ROOT / "docs" / "kinds.md"
 
 HEAD = """# Checks and injectors
 
@@ -102,6 +109,23 @@ def shown(default: Any) -> str:
     return f"`[{', '.join(map(str, default))}]`" if isinstance(default, list) else f"`{default}`"
 
 
+def kinds_page(text: str) -> str:
+    """The page of kinds with its table as the code has it."""
+    rows = ["| kind | queue label | suspended by | made for |", "| --- | --- | --- | --- |"]
+    rows += [kind_row(kind) for kind in sorted(KINDS.values(), key=lambda kind: (kind.text != kind.kind, kind.text))]
+    start, end = "<!-- kinds: written by make docs -->", "<!-- /kinds -->"
+    before, _, rest = text.partition(start)
+    return "\n".join([before + start, *rows, end]) + rest.partition(end)[2]
+
+
+def kind_row(kind: WorkloadKind) -> str:
+    """One kind's line."""
+    queue = "" if kind.queue is None else f"`{format_path(kind.queue)}`"
+    suspend = "" if kind.suspend is None or kind.queue is None else f"`{format_path(kind.suspend)}`"
+    made_for = (kind.type or "") + (" (always)" if kind.type_decides else "")
+    return f"| `{kind.text}` | {queue} | {suspend} | {made_for} |"
+
+
 def demo_text() -> str:
     """What the demo prints, with the port and the time of its first line left open."""
     run = subprocess.run(
@@ -124,4 +148,5 @@ def readme(text: str, demo: str) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
+    KINDS_PAGE.write_text(kinds_page(KINDS_PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     README.write_text(readme(README.read_text(encoding="utf-8"), demo_text()), encoding="utf-8")

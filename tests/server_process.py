@@ -18,7 +18,7 @@ from typing import Any
 from signalbox.certs.issue import issue_development
 
 
-def wait_for(what: Callable[[], Any], seconds: float = 8.0) -> Any:
+def wait_for(what: Callable[[], Any], seconds: float = 30.0) -> Any:
     """What the callable says once it says something true; an AssertionError after the deadline."""
     deadline = time.monotonic() + seconds
     while not (result := what()):
@@ -52,6 +52,7 @@ class Webhook:
     def __init__(self, process: "subprocess.Popen[bytes]", folder: Path) -> None:
         self.process = process
         self.folder = folder
+        self.takes_any_certificate = False
         self.lines: list[dict[str, Any]] = []
         self.raw: list[str] = []
         threading.Thread(target=self._read, daemon=True).start()
@@ -73,7 +74,10 @@ class Webhook:
 
     def context(self) -> ssl.SSLContext:
         """TLS that trusts the CA of this process's folder."""
-        return ssl.create_default_context(cafile=str(self.folder / "ca.crt"))
+        context = ssl.create_default_context(cafile=str(self.folder / "ca.crt"))
+        if self.takes_any_certificate:
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        return context
 
     def connect(self) -> http.client.HTTPSConnection:
         """A connection of one's own."""
@@ -153,7 +157,7 @@ def running(folder: Path, **options: Any) -> Iterator[Webhook]:
 
 
 def main() -> int:
-    """Serve with policies that are one word a file; the word ``bad`` is a problem."""
+    """Serve with policies that are one word a file; the word ``bad`` is a problem, ``old`` is warned of."""
     from signalbox.finding import Finding, Result
     from signalbox.policy.mode import Mode
     from signalbox.review import Response
@@ -168,11 +172,16 @@ def main() -> int:
         def __init__(self, response: Response, findings: tuple[Finding, ...] = ()) -> None:
             self.response, self.findings, self.errors = response, findings, ()
 
-    def load() -> LoadResult:
-        words = {path.name: path.read_text().strip() for path in sorted(policies.glob("*.txt"))}
-        good = tuple(word for word in words.values() if word != "bad")
-        problems = tuple(f"{name}:1:1: bad word" for name, word in words.items() if word == "bad")
-        return LoadResult(setup=good, problems=problems, policies=good)  # type: ignore[arg-type]
+    class Words:
+        def read(self) -> dict[str, str]:
+            return {path.name: path.read_text().strip() for path in sorted(policies.glob("*.txt"))}
+
+        def load(self, files: dict[str, str]) -> LoadResult:
+            good = tuple(word for word in files.values() if word != "bad")
+            problems = tuple(f"{name}:1:1: bad word" for name, word in files.items() if word == "bad")
+            warnings = tuple(f"{name}:1:1: warning: old" for name, word in files.items() if word == "old")
+            left_out = tuple(name for name, word in files.items() if word == "bad")
+            return LoadResult(good, problems, good, (), warnings, left_out, "+".join(good))  # type: ignore[arg-type]
 
     def judge(setup: Any, request: Any, now: datetime) -> Outcome:
         wish = request.object["metadata"]["annotations"]
@@ -202,7 +211,8 @@ def main() -> int:
         "poll_seconds": 0.05,
         **json.loads(sys.argv[2]),
     }
-    return run_server(ServerOptions(**given), load, judge, judge)  # type: ignore[arg-type]
+    given["watch"] = tuple(Path(path) for path in given["watch"])
+    return run_server(ServerOptions(**given), Words(), judge, judge)  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

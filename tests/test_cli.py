@@ -14,8 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signalbox.cli.main import main
+from signalbox.cli.match_words import match_words
 from signalbox.cli.yaml_text import yaml_documents
 from signalbox.fieldpath import parse_path, resolve_path, value_at
+from signalbox.patch import path_in
+from signalbox.policy.match_document import MATCH_KEYS
 from signalbox.source import read_documents
 
 FILES = Path(__file__).parent / "cases" / "cli" / "files"
@@ -223,12 +226,12 @@ def test_as_a_kubectl_plugin_it_calls_itself_so(monkeypatch: pytest.MonkeyPatch,
     assert output(capsys, "check", "--help").startswith("Usage: kubectl signalbox check")
 
 
-def test_check_imports_neither_server_nor_cryptography_nor_rich() -> None:
+def test_check_imports_neither_server_nor_cryptography() -> None:
     script = "import sys; from signalbox.cli.main import main; main(); print(*sys.modules)"
     words = ["check", "manifests/good.yaml", "--policies", "policies"]
     ended = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, check=True, text=True)
     loaded = set(ended.stdout.splitlines()[-1].split())
-    assert loaded.isdisjoint({"flask", "granian", "cryptography", "prometheus_client", "rich", "jsonpatch", "jinja2"})
+    assert loaded.isdisjoint({"flask", "granian", "cryptography", "prometheus_client", "jsonpatch", "jinja2"})
 
 
 @pytest.mark.parametrize("command", ["check", "inspect", "lint", "test", "policies", "serve", "certs", "completion"])
@@ -254,8 +257,8 @@ def test_certificates_are_issued_where_asked(tmp_path: Path, capsys: pytest.Capt
 def test_serve_hands_on_its_options_and_loads_what_they_name(monkeypatch: pytest.MonkeyPatch) -> None:
     served: list[Any] = []
 
-    def run_server(options: Any, load: Any) -> int:
-        served.extend((options, load()))
+    def run_server(options: Any, policies: Any) -> int:
+        served.extend((options, policies.load(policies.read())))
         return 3
 
     monkeypatch.setattr("signalbox.server.serve.run_server", run_server)
@@ -273,14 +276,161 @@ def test_serve_hands_on_its_options_and_loads_what_they_name(monkeypatch: pytest
 def test_serve_has_no_setup_where_no_policy_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[Any] = []
 
-    def run_server(options: Any, load: Any) -> int:
-        loaded.append(load())
+    def run_server(options: Any, policies: Any) -> int:
+        loaded.append(policies.load(policies.read()))
         return 0
 
     monkeypatch.setattr("signalbox.server.serve.run_server", run_server)
     main(["serve", "--policies", "broken/policy.yaml"])
     assert loaded[0].setup is None
     assert len(loaded[0].problems) == 3
+
+
+def test_a_bad_environment_variable_is_called_by_its_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SIGNALBOX_PORT", "abc")
+    assert main(["serve"]) == 2
+    assert "Invalid value for 'SIGNALBOX_PORT': 'abc'" in capsys.readouterr().err
+    assert main(["serve", "--port", "abc"]) == 2
+    assert "Invalid value for '--port': 'abc'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [("check", "-"), ("check", "-", "-o", "json"), ("check", "-", "--fix"), ("inspect", "-")])
+def test_a_pipe_whose_first_half_failed_does_not_pass(
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\n# nothing\n")))
+    assert main(words) == 2
+    assert "standard input holds no object, nothing was judged" in capsys.readouterr().err
+
+
+def test_a_folder_without_manifests_does_not_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "notes.txt").write_text("nothing")
+    assert main(["check", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"signalbox: {tmp_path}: no object in it, nothing was judged\n"
+
+
+def test_objects_of_other_kinds_are_named_and_fine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "other.yaml"
+    file.write_text("".join(f"---\napiVersion: v1\nkind: {kind}\n" for kind in ("RayFoo", "ConfigMap", "RayFoo")))
+    assert main(["check", str(file)]) == 0
+    assert "no workload found, 3 other objects skipped: RayFoo, ConfigMap" in capsys.readouterr().out
+
+
+def test_a_cluster_folder_that_tells_nothing_is_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "manifests/good.yaml", *POLICIES, "--cluster", str(tmp_path)]) == 0
+    assert "nothing is known of the cluster" in capsys.readouterr().err
+    assert main(["check", "manifests/good.yaml", *POLICIES, "--cluster", "cluster"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_lint_names_the_files_that_it_does_not_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "research.yaml").write_text(Path("policies/research.yaml").read_text())
+    for name in ("gpu.yam", "Kustomization", ".hidden.yam"):
+        (tmp_path / name).write_text("kind: WorkloadPolicy\n")
+    assert main(["lint", str(tmp_path)]) == 0
+    assert capsys.readouterr().err == (
+        f"{tmp_path}/gpu.yam: not read, only files that end in .yaml, .yml, .json are\n3 policies read, no problems\n"
+    )
+
+
+TEST = """apiVersion: policy.workload.ai/v1alpha1
+kind: PolicyTest
+metadata: {name: ours}
+spec:
+  cases:
+    - name: a plain Job
+      object: {apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {template: {spec: {containers: [{name: c}]}}}}
+      expect: {allowed: true}
+"""
+
+
+def test_policy_tests_judge_the_policies_beside_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "team" / "tests").mkdir(parents=True)
+    (tmp_path / "team" / "ours.yaml").write_text(Path("policies/research.yaml").read_text())
+    (tmp_path / "team" / "tests" / "ours.yaml").write_text(TEST)
+    monkeypatch.chdir(tmp_path)
+    assert output(capsys, "test", "team/tests") == "1 case passed against team (3 policies)\n"
+    monkeypatch.chdir(tmp_path / "team" / "tests")
+    assert output(capsys, "test", ".") == f"1 case passed against {tmp_path}/team (3 policies)\n"
+    # Where no policy stands beside them, they are the shipped set's.
+    (tmp_path / "team" / "ours.yaml").write_text("apiVersion: v1\nkind: ConfigMap\n")
+    assert output(capsys, "test", ".").startswith("1 case passed against the shipped set (")
+
+
+def test_test_says_what_it_runs_where_there_is_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["test"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == "no policies/tests here, the tests of the shipped set are run\n"
+    assert " passed against the shipped set (" in printed.out
+
+
+def test_policies_as_json_have_owner_and_match(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = json.loads(output(capsys, "policies", "list", "-o", "json"))
+    assert all(policy["owner"] for policy in listed)
+    assert any("namespaces" in policy["match"] for policy in listed)
+
+
+def test_the_list_of_policies_fits_into_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    assert [line for line in output(capsys, "policies", "list").splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.parametrize(
+    ("match", "words"),
+    [
+        ({}, "every workload"),
+        ({"namespaces": ["a", "b-*"], "trains": True}, "namespace a or b-*; trains"),
+        ({"labels": {"team": "x"}}, "labelled team=x"),
+        (
+            {"namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "In", "values": ["a", "b"]}]}},
+            "namespace labelled team In (a, b)",
+        ),
+        ({"queues": ["", "eval"]}, "queue eval or no queue"),
+        (
+            {"accelerators": {"total": {"min": 1, "max": 8}, "vendors": ["*"], "resources": ["a/b"]}},
+            "accelerators: 1 to 8 in total, any vendor, resource a/b",
+        ),
+        ({"priority": {"atLeast": 5, "below": 10}}, "priority at least 5 and below 10"),
+        ({"any": [{"spot": ["demanded"]}, {"priority": {"unset": True}}]}, "either (spot demanded) or (priority not set)"),
+        ({"not": {"users": ["ada"]}}, "not (user ada)"),
+    ],
+)
+def test_a_match_is_told_in_words(match: dict[str, Any], words: str) -> None:
+    assert match_words(match) == words
+
+
+def test_every_key_of_a_match_has_words() -> None:
+    samples = {"trains": False, "distributed": False, "labels": {"a": "b"}, "namespaceSelector": {"a": "b"}}
+    nested = {
+        "accelerators": {"total": {"min": 1}},
+        "priority": {"below": 1},
+        "not": {"names": ["a"]},
+        "any": [{"names": ["a"]}],
+    }
+    for key in MATCH_KEYS:
+        assert match_words({key: (samples | nested).get(key, ["a"])}) != "every workload"
+
+
+def test_fix_tells_nothing_of_fields_that_only_the_api_server_wrote(capsys: pytest.CaptureFixture[str]) -> None:
+    manifest = Path(__file__).parent / "demo" / "manifests" / "04-deployment-training.yaml"
+    assert main(["check", "--fix", str(manifest)]) == 0
+    told = [line.strip() for line in capsys.readouterr().err.splitlines()]
+    assert [line for line in told if line.startswith("removed")] == ["removed spec.replicas", "removed spec.selector"]
+    assert "set kind: Job" in told
+
+
+def test_a_digit_as_a_key_of_a_mapping_stays_a_key() -> None:
+    root = {"metadata": {"labels": {"1": "x", "a/b~c": "y"}}, "items": [{"a": 1}]}
+    assert path_in(root, "/metadata/labels/1") == ("metadata", "labels", "1")
+    assert path_in(root, "/metadata/labels/a~1b~0c") == ("metadata", "labels", "a/b~c")
+    assert path_in(root, "/items/0/a") == ("items", 0, "a")
+    assert path_in(root, "/items/-") == ("items", "-")
 
 
 VALUE = st.recursive(

@@ -6,13 +6,22 @@ from typing import Any
 import pytest
 
 from signalbox.signs_loading import load_default_signs
-from signalbox.workload.command import literal_env, read_command, read_text
+from signalbox.workload.budget import Budget
+from signalbox.workload.command import Invocation, literal_env, read_command, read_variables
 from signalbox.workload.target import find_target
 from tests.judgement_cases import manifest_of, view_of
 
 
+def env_of(container: dict[str, Any]) -> dict[str, str]:
+    return literal_env(read_variables(container, Budget()), Budget())
+
+
+def invocations(container: dict[str, Any], path: tuple[str, ...] = ()) -> list[Invocation]:
+    return list(read_command(container, path, env_of(container), budget=Budget()))
+
+
 def commands(container: dict[str, Any]) -> list[list[str]]:
-    return [list(invocation.words) for invocation in read_command(container, (), literal_env(container))]
+    return [list(invocation.words) for invocation in invocations(container)]
 
 
 def script(text: str) -> list[list[str]]:
@@ -20,7 +29,7 @@ def script(text: str) -> list[list[str]]:
 
 
 def test_command_and_args_are_one_program() -> None:
-    (invocation,) = read_command({"command": ["python", "train.py"], "args": ["--x", "1"]}, ("c",), {})
+    (invocation,) = invocations({"command": ["python", "train.py"], "args": ["--x", "1"]}, ("c",))
     assert invocation.words == ("python", "train.py", "--x", "1")
     assert [invocation.field(index) for index in range(4)] == [("c", "command")] * 2 + [("c", "args")] * 2
 
@@ -66,7 +75,7 @@ def test_folded_block_is_one_line() -> None:
 
 
 def test_background_is_told_from_foreground() -> None:
-    read = read_command({"command": ["sh", "-c", "a & b && c &\nd"]}, (), {})
+    read = invocations({"command": ["sh", "-c", "a & b && c &\nd"]})
     assert [(invocation.words[0], invocation.background) for invocation in read] == [
         ("a", True),
         ("b", False),
@@ -86,7 +95,7 @@ def test_variables_of_the_script_are_filled_in() -> None:
 
 
 def test_here_document_is_no_command() -> None:
-    read = read_command({"command": ["sh", "-c", "python - <<'EOF'\nimport x\nEOF\nls"]}, (), {})
+    read = invocations({"command": ["sh", "-c", "python - <<'EOF'\nimport x\nEOF\nls"]})
     assert [(invocation.words[0], invocation.document) for invocation in read] == [("python", "import x\n"), ("ls", "")]
 
 
@@ -103,7 +112,7 @@ def test_values_cannot_be_made_to_grow_without_bound() -> None:
     doubling = "a=xxxxxxxx\n" + "a=$a$a\n" * 200 + "p $a"
     assert len(script(doubling)[-1][1]) <= 1024
     env = [{"name": "V0", "value": "x" * 100}] + [{"name": f"V{n}", "value": f"$(V{n - 1})" * 10} for n in range(1, 30)]
-    assert max(map(len, literal_env({"env": env}).values())) <= 1000
+    assert max(map(len, env_of({"env": env}).values())) <= 1000
 
 
 @pytest.mark.parametrize("piece", ["'", '"\\', "${", "$(", "`", "<<A\n", "a&", "\\", '"$(', "a=$a$a\n", "(", "#", "\n"])
@@ -144,7 +153,7 @@ def test_hostile_script_is_read_in_time(piece: str) -> None:
     ],
 )
 def test_target_is_found_past_launchers_and_wrappers(line: str, target: tuple[str, str], launchers: tuple[str, ...]) -> None:
-    (invocation,) = read_text(line, (), {})
+    (invocation,) = invocations({"command": line})
     found = find_target(invocation, load_default_signs().commands)
     assert found is not None
     assert ((found.role, found.name), found.launchers) == (target, launchers)
@@ -154,5 +163,5 @@ def test_object_full_of_long_scripts_is_judged_in_time() -> None:
     containers = [{"name": str(index), "command": ["sh", "-c", "a&" * 30_000]} for index in range(100)]
     view = view_of(manifest_of({"pod": {"containers": containers}}))
     start = time.process_time()
-    assert (view.type.state, view.checkpoint.state) == (None, "none")
+    assert (view.type.state, view.checkpoint.state) == (None, "unknown")
     assert time.process_time() - start < 5

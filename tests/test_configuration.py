@@ -124,3 +124,10 @@ def test_options_reach_the_setup() -> None:
     setup = load_setup(max_mode=Mode.AUDIT, verify_patches=True).setup
     assert setup.max_mode is Mode.AUDIT
     assert setup.verify_patches
+
+
+def test_a_policy_file_cut_off_behind_its_first_comment_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "good.yaml").write_text((Path(__file__).parents[1] / "policies" / "gpu-requests.yaml").read_text())
+    (tmp_path / "half.yaml").write_text("# Which queue work stands in\n#\n")
+    loaded = load_setup([tmp_path])
+    assert [str(problem) for problem in loaded.errors] == [f"{tmp_path / 'half.yaml'}:1:1: no document in it"]

@@ -3,7 +3,10 @@
 import re
 from pathlib import Path
 
-from tests.generate_docs import PAGE, README, demo_text, page, readme
+import yaml
+
+from signalbox.policy.kind_document import KindSpec, WorkloadKindDocument, compile_kind
+from tests.generate_docs import KINDS_PAGE, PAGE, README, demo_text, kinds_page, page, readme
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -11,6 +14,19 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 
 def test_the_page_of_checks_is_current() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "run: make docs"
+
+
+def test_the_table_of_kinds_is_current() -> None:
+    text = KINDS_PAGE.read_text(encoding="utf-8")
+    assert text == kinds_page(text), "run: make docs"
+
+
+def test_the_page_of_kinds_has_every_key_of_a_kind_of_ones_own_and_an_example_that_is_valid() -> None:
+    text = KINDS_PAGE.read_text(encoding="utf-8")
+    [example] = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    assert compile_kind(WorkloadKindDocument.model_validate(yaml.safe_load(example))).text == "Sweep.lab.example.com"
+    rows = [line.split("|")[1] for line in text[text.index("| key of `spec`") :].splitlines()[2:]]
+    assert sorted(key for row in rows for key in re.findall(r"`(\w+)`", row)) == sorted(KindSpec.model_fields)
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:

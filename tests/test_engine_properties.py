@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from signalbox.engine import mutate, validate
 from signalbox.workload.kinds.table import KINDS
+from tests.mangled import BY_KIND, mangled
 from tests.world import NOW, policy, request, setup
 
 WORLD = setup(
@@ -169,7 +170,10 @@ SPECS = {
 
 @st.composite
 def objects(draw: Any, kind: Any = None) -> Any:
-    group, name = kind or draw(st.sampled_from(sorted(KINDS)))
+    key = kind or draw(st.sampled_from(sorted(KINDS)))
+    if key in BY_KIND and draw(st.integers(0, 3)):
+        return draw(mangled(ANYTHING, key))
+    group, name = key
     spec = draw(either(SPECS.get(name, JOB_SPECS)))
     return {"apiVersion": f"{group}/v1" if group else "v1", "kind": name, "metadata": draw(either(METADATA)), "spec": spec}
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from signalbox.workload.judgement import CHECKPOINT_STATES, SPOT_STATES, TYPES
 from tests.judgement_cases import view_of
+from tests.mangled import mangled
 
 _WORDS = st.sampled_from(
     [
@@ -113,3 +114,13 @@ def test_any_json_in_every_field_of_a_container(kind: str, data: st.DataObject) 
 @given(text=st.text(alphabet="ab$(){}'\"\\`<>&|;#\n =-", max_size=80))
 def test_any_script(text: str) -> None:
     judge(wrapped("Job", {"containers": [{"command": ["bash", "-c", text]}]}))
+
+
+@settings(max_examples=400, deadline=None)
+@given(mangled(_JSON))
+def test_any_json_anywhere_in_a_manifest_of_any_kind(manifest: dict[str, Any]) -> None:
+    judge(manifest)
+    view = view_of(manifest)
+    assert isinstance(view.queue, str)
+    assert view.priority.state in ("known", "unset", "unknown")
+    assert all(isinstance(place, tuple) for place in view.kind.labelled(manifest))

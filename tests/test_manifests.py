@@ -5,9 +5,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import yaml
 
+from signalbox.cli.serve import command
 from signalbox.controllers import default_controllers
 from signalbox.signs_loading import load_default_signs
 from signalbox.workload.kinds.table import KINDS
@@ -86,3 +88,18 @@ def test_a_glob_is_never_narrower_as_cel(generator: Any) -> None:
     assert generator._glob("nvidia.com/*GPU*") == "k.startsWith('nvidia.com/') && k.contains('GPU')"
     with pytest.raises(ValueError, match="only"):
         generator._glob("nvidia.com/gpu[0-9]")
+
+
+def test_every_setting_of_the_deployments_is_an_option_of_serve() -> None:
+    known = {parameter.envvar for parameter in command.params if isinstance(parameter, click.Option)}
+    container = next(iter(_load(MANIFESTS / "base" / "deployment.yaml")))["spec"]["template"]["spec"]["containers"][0]
+    assert container["args"] == ["serve"]
+    assert {variable["name"] for variable in container["env"]} <= known
+    assert "SIGNALBOX_MAX_MODE" in known
+    assert "SIGNALBOX_MAX_MODE" in (MANIFESTS / "overlays" / "audit-only" / "kustomization.yaml").read_text()
+
+
+def test_a_pod_that_ends_has_time_for_what_it_accepted() -> None:
+    defaults = {parameter.name: parameter.default for parameter in command.params}
+    pod = next(iter(_load(MANIFESTS / "base" / "deployment.yaml")))["spec"]["template"]["spec"]
+    assert pod["terminationGracePeriodSeconds"] > defaults["drain_seconds"] + defaults["stop_seconds"]

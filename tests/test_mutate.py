@@ -315,3 +315,72 @@ def test_what_is_refused_here_is_told_everything_else_that_is_wrong_with_it() ->
     assert message.startswith("2 problems")
     assert "[gpus/grace]" in message
     assert "[gpus/queue]" not in message, "the queue would have been injected"
+
+
+def test_the_record_keeps_what_stood_there_before_the_first_of_several_writes() -> None:
+    job = gpu_job()
+    job["metadata"]["labels"] = {"app": "x"}
+    record = json.loads(mutated(setup(EVERYTHING), request(job))["metadata"]["annotations"]["workload.ai/injected"])
+    assert {field for field, entry in record.items() if entry["was"] == entry["set"]} == set()
+
+
+def test_a_match_on_a_label_that_we_infer_does_not_see_our_own() -> None:
+    world = setup(
+        policy("inject: {labels: {workload.ai/team: a}}", "a"),
+        policy("match: {labels: {workload.ai/type: fine-tuning}}\ninject: {queue: q}", "b"),
+    )
+    job = gpu_job()
+    job["metadata"]["labels"] = {"app": "x"}
+    once = mutated(world, request(job))
+    assert "kueue.x-k8s.io/queue-name" not in once["metadata"]["labels"]
+    assert patch_of(world, request(once)) == []
+
+
+def test_a_disabled_checkpoint_rule_asks_for_no_checkpoint() -> None:
+    rule = policy("rules: [{name: c, check: checkpoint, mode: disabled}]")
+    assert "workload.ai/checkpoint" not in mutated(setup(rule), request(gpu_job()))["metadata"]["labels"]
+
+
+def test_a_crashing_check_refuses_nothing_here_whatever_its_rule_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    from signalbox.check.check import Check
+    from signalbox.check.table import CHECKS
+
+    def broken(*_: Any) -> Any:
+        raise RuntimeError("a bug")
+
+    real = CHECKS["gpu-requests"]
+    monkeypatch.setitem(CHECKS, "gpu-requests", Check(real.name, real.parameters, broken, real.doc, early=True))
+    strict = policy("rules: [{name: r, check: gpu-requests, mode: enforce, onError: refuse}]\ninject: {queue: q}")
+    outcome = mutate(setup(strict), request(gpu_job()), NOW)
+    assert outcome.response.allowed
+    assert outcome.response.patch
+    assert [str(caught.error) for caught in outcome.errors] == ["a bug"]
+
+
+def test_an_early_refusal_that_no_longer_holds_after_injection_is_none() -> None:
+    job = gpu_job()
+    job["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = "4"
+    rule = policy("rules: [{name: r, check: gpu-requests, when: {queues: ['']}, mode: enforce}]\ninject: {queue: q}")
+    outcome = mutate(setup(rule), request(job), NOW)
+    assert outcome.response.allowed
+    assert outcome.response.patch
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"metadata.labels[x]": {"set": ["a"] * 60_000, "was": None, "by": "p"}},
+        {f"metadata.labels[x{index}]": {"set": "a", "was": None, "by": "p"} for index in range(20_000)},
+        {f"spec.template.spec.containers[{'1' * 5000}].image": {"set": "a", "was": None, "by": "p"}},
+        {"spec": {"set": gpu_job()["spec"], "was": 1, "by": "p"}, "spec.tolerations": {"set": [], "was": 1, "by": "p"}},
+        {"spec.template.spec.tolerations": {"set": [], "was": None, "by": "p"}},
+    ],
+)
+def test_a_forged_record_costs_nothing_and_breaks_nothing(record: Any) -> None:
+    job = gpu_job()
+    job["metadata"]["annotations"] = {"workload.ai/injected": json.dumps(record)}
+    job["metadata"]["labels"] = {"x": "a"}
+    mutated(setup(EVERYTHING), request(job))
+    again = copy.deepcopy(job)
+    again["spec"]["backoffLimit"] = 1
+    mutated(setup(EVERYTHING), request(again, job))

@@ -82,3 +82,17 @@ def test_a_parent_of_another_shape_is_left_alone() -> None:
 
 def test_tilde_is_escaped_before_slash() -> None:
     assert pointer(("a~b/c", 0)) == "/a~0b~1c/0"
+
+
+def test_a_null_list_member_is_replaced_not_pushed_aside() -> None:
+    recorder = Recorder({"a": [None, 1]})
+    assert recorder.set(("a", 0, "b"), 2)
+    assert jsonpatch.apply_patch({"a": [None, 1]}, recorder.operations) == recorder.object == {"a": [{"b": 2}, 1]}
+
+
+@given(OBJECTS, st.lists(st.tuples(PATHS, st.dictionaries(KEYS, JSON, max_size=3)), max_size=4))
+def test_merging_keys_gives_a_patch_that_applies(obj: Any, merges: Any) -> None:
+    recorder = Recorder(obj)
+    for path, values in merges:
+        recorder.merge(path, values)
+    assert jsonpatch.apply_patch(copy.deepcopy(obj), copy.deepcopy(recorder.operations)) == recorder.object

@@ -78,4 +78,4 @@ def test_the_example_of_a_test_passes_against_the_shipped_policies(tmp_path: Pat
     shutil.copytree(Path(__file__).parents[1] / "policies" / "tests" / "cluster", tmp_path / "cluster")
     (tmp_path / "test.yaml").write_text("\n---\n".join(TESTS), encoding="utf-8")
     assert main(["test", str(tmp_path / "test.yaml")]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "1 case passed"
+    assert capsys.readouterr().out.splitlines()[-1].startswith("1 case passed")

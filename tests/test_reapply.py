@@ -273,3 +273,25 @@ def test_a_job_of_an_owner_we_do_not_know_gets_no_queue_and_no_priority() -> Non
     result = mutated(WORLD, request(job, user="system:serviceaccount:ray:kuberay-operator"))
     assert "kueue.x-k8s.io/queue-name" not in result["metadata"]["labels"]
     assert "priorityClassName" not in pod_spec(result)
+
+
+def test_a_second_pass_over_an_update_keeps_what_the_first_injected_afresh() -> None:
+    """Called again (reinvocationPolicy: IfNeeded) we get the same oldObject, and an object that is ours in part."""
+    old, new = deployment(), deployment()
+    pod_spec(new)["containers"][0]["image"] = "registry.example/vllm:2"
+    once = mutated(WORLD, request(new, old))
+    assert "workload.ai/injected" in once["metadata"]["annotations"]
+    assert list(mutate(WORLD, request(once, old), NOW).response.patch) == []
+
+
+def test_a_second_pass_over_an_update_keeps_the_list_members_of_the_first() -> None:
+    a, b = "{key: a, operator: Exists}", "{key: b, operator: Exists}"
+    first = setup(policy(f"inject: {{tolerations: [{a}]}}", "one"))
+    both = setup(policy(f"inject: {{tolerations: [{a}]}}", "one"), policy(f"inject: {{tolerations: [{b}]}}", "two"))
+    old = mutated(first, request(deployment()))
+    new = deployment()
+    pod_spec(new)["containers"][0]["image"] = "registry.example/vllm:2"
+    once = mutated(both, request(new, old))
+    assert [toleration["key"] for toleration in pod_spec(once)["tolerations"]] == ["a", "b"]
+    assert list(mutate(both, request(once, old), NOW).response.patch) == []
+    assert pod_spec(mutated(first, request(new, once)))["tolerations"] == pod_spec(once)["tolerations"]

@@ -37,7 +37,7 @@ def test_a_request_is_read_with_its_user() -> None:
         (body(uid=""), "request.uid is missing"),
         (body(operation="EAT"), "request.operation is 'EAT'"),
         (body(kind="Job"), "request.kind.kind is missing"),
-        (body(object="x"), "request.object is a str"),
+        (body(object="x"), "request.object is text"),
     ],
 )
 def test_what_is_no_review_says_what_is_wrong(wrong: Any, said: str) -> None:

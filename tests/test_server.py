@@ -2,6 +2,7 @@
 
 import json
 import ssl
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -44,8 +45,11 @@ def test_a_chunked_body_is_read(webhook: Webhook) -> None:
 
 def test_tls_below_1_2_is_refused(webhook: Webhook) -> None:
     context = webhook.context()
-    context.minimum_version = ssl.TLSVersion.TLSv1
-    context.maximum_version = ssl.TLSVersion.TLSv1_1
+    with warnings.catch_warnings():
+        # Python warns of exactly what is tried here.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        context.minimum_version = ssl.TLSVersion.TLSv1
+        context.maximum_version = ssl.TLSVersion.TLSv1_1
     context.set_ciphers("ALL:@SECLEVEL=0")
     connection = webhook.connect()
     connection._context = context
@@ -83,7 +87,7 @@ def test_what_is_no_review_is_a_400_that_says_what_is_wrong(webhook: Webhook, pa
     [
         ({"operation": "PATCH"}, "request.operation is 'PATCH'"),
         ({"kind": "Job"}, "request.kind.kind is missing"),
-        ({"object": "x"}, "request.object is a str"),
+        ({"object": "x"}, "request.object is text"),
         ({"oldObject": []}, "request.oldObject is a list"),
     ],
 )
@@ -211,6 +215,20 @@ def test_metrics_count_answers_findings_and_the_certificate(webhook: Webhook) ->
     assert 'signalbox_findings_total{mode="enforce",result="fail",rule="research/restartable"}' in text
     assert "signalbox_certificate_not_after_timestamp_seconds 1." in text
     assert "signalbox_review_duration_seconds_bucket" in text
+
+
+def test_what_is_no_review_is_counted_but_not_timed(webhook: Webhook) -> None:
+    def timed() -> str:
+        name = 'signalbox_review_duration_seconds_count{endpoint="mutate"}'
+        return next(line for line in webhook.metrics().splitlines() if line.startswith(name))
+
+    webhook.judge("/mutate")
+    before = timed()
+    webhook.post("/mutate", b"{}")
+    assert 'signalbox_reviews_total{decision="bad-request",endpoint="mutate",kind="other",operation=""}' in webhook.metrics()
+    assert timed() == before
+    webhook.judge("/mutate")
+    assert timed() != before
 
 
 def test_an_object_of_3_mib_with_its_old_object_is_judged(tmp_path: Path) -> None:

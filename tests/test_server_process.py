@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import threading
@@ -63,6 +64,11 @@ def test_an_expired_certificate_is_served_with_a_loud_warning(tmp_path: Path) ->
     issue(tmp_path, NOW - timedelta(days=60))
     with running(tmp_path) as webhook:
         assert "expired at" in webhook.logged("certificate")[0]["text"]
+        webhook.takes_any_certificate = True
+        state = webhook.readyz()
+        webhook.takes_any_certificate = False
+        assert state["certificate"]["expired"] is True
+        assert "put a new pair where --cert and --key point" in " ".join(state["advice"])
         # It can be renewed under the running server, which then is right without a restart.
         issue(tmp_path, force=True)
         wait_for(lambda: webhook.logged("certificate changed, workers are replaced"))
@@ -104,7 +110,7 @@ def test_it_stops_in_order_when_nobody_reads_its_log(tmp_path: Path) -> None:
     issue(tmp_path)
     process = subprocess.Popen(command(tmp_path), stderr=subprocess.PIPE, env=environment(tmp_path))
     assert process.stderr is not None
-    assert b"serving" in process.stderr.readline()
+    assert any(b'"serving"' in line for line in iter(process.stderr.readline, b""))
     process.stderr.close()
     process.terminate()
     assert process.wait(10) == 0
@@ -166,10 +172,28 @@ def test_a_renewed_certificate_is_served_without_dropping_a_request(tmp_path: Pa
 
 def test_a_half_written_certificate_keeps_the_old_one(tmp_path: Path) -> None:
     with running(tmp_path) as webhook:
-        (tmp_path / "tls.key").write_text("-----BEGIN PRIVATE KEY-----\nhalf")
-        wait_for(lambda: webhook.logged("certificate kept, the new one cannot be used"))
+        key = (tmp_path / "tls.key").read_text()
+        put(tmp_path, "tls.key", "-----BEGIN PRIVATE KEY-----\nhalf")
+        line = wait_for(lambda: webhook.logged("certificate kept, the new one cannot be used"))[0]
+        assert "the pair before stays in service" in line["advice"]
         assert webhook.judge()["allowed"] is True
         assert 'signalbox_certificate_reloads_total{result="bad"} 1.0' in webhook.metrics()
+        state = wait_for(lambda: (state := webhook.readyz())["certificate"]["rejected"] and state)
+        assert state["certificate"]["rejected"] == "the key is no PEM private key without a password"
+        assert line["advice"] in state["advice"]
+        put(tmp_path, "tls.key", key)
+        wait_for(lambda: webhook.readyz()["certificate"]["rejected"] is None)
+        assert not webhook.logged("certificate changed, workers are replaced")
+
+
+def test_a_certificate_that_is_gone_is_told_once(tmp_path: Path) -> None:
+    with running(tmp_path) as webhook:
+        key = (tmp_path / "tls.key").read_text()
+        (tmp_path / "tls.key").unlink()
+        wait_for(lambda: "tls.key: No such file" in str(webhook.readyz()["certificate"]["rejected"]))
+        put(tmp_path, "tls.key", key)
+        wait_for(lambda: webhook.readyz()["certificate"]["rejected"] is None)
+        assert len(webhook.logged("certificate kept, the new one cannot be used")) == 1
 
 
 def test_changed_policies_are_in_force_and_a_bad_set_never_is(tmp_path: Path) -> None:
@@ -182,7 +206,14 @@ def test_changed_policies_are_in_force_and_a_bad_set_never_is(tmp_path: Path) ->
         wait_for(lambda: webhook.judge()["warnings"][1] == "second")
         put(policies, "b.txt", "bad")
         wait_for(lambda: webhook.readyz()["rejected"] == ["b.txt:1:1: bad word"])
+        state = webhook.readyz()
+        assert (state["policies"], state["digest"], state["problems"]) == (["second"], "second", [])
+        assert state["rejectedDocuments"] == ["b.txt"]
+        assert state["advice"] == ["mend the documents in rejectedDocuments: until then the set shown here stays in force"]
         assert webhook.judge()["warnings"][1] == "second"
+        (line,) = wait_for(lambda: webhook.logged("policies kept, the new set cannot be used"))
+        assert (line["level"], line["policies"], line["digest"]) == ("error", 1, "second")
+        assert (line["rejected"], line["problems"]) == (["b.txt"], ["b.txt:1:1: bad word"])
         wait_for(lambda: "signalbox_policy_problems 1.0" in webhook.metrics())
         # A worker that is made while the files are bad has the last good set as well.
         before = webhook.judge()["warnings"][0]
@@ -191,7 +222,8 @@ def test_changed_policies_are_in_force_and_a_bad_set_never_is(tmp_path: Path) ->
         assert webhook.judge()["warnings"][1] == "second"
         put(policies, "b.txt", "third")
         wait_for(lambda: webhook.judge()["warnings"][1] == "second third")
-        assert webhook.readyz()["rejected"] == []
+        wait_for(lambda: webhook.readyz()["rejected"] == [])
+        assert [line["digest"] for line in webhook.logged("policies in force")] == ["first", "second", "second+third"]
 
 
 def test_a_set_that_is_bad_at_the_start_is_served_without_its_bad_documents(tmp_path: Path) -> None:
@@ -200,8 +232,41 @@ def test_a_set_that_is_bad_at_the_start_is_served_without_its_bad_documents(tmp_
     put(tmp_path / "policies", "b.txt", "bad")
     with running(tmp_path) as webhook:
         assert webhook.readyz()["problems"] == ["b.txt:1:1: bad word"]
-        assert webhook.logged("policy problem")[0]["text"] == "b.txt:1:1: bad word"
+        assert webhook.readyz()["leftOut"] == ["b.txt"]
+        (line,) = webhook.logged("policies in force without the documents that have problems")
+        assert (line["level"], line["policies"], line["leftOut"]) == ("error", 1, ["b.txt"])
+        assert line["problems"] == ["b.txt:1:1: bad word"]
         assert webhook.judge()["warnings"][1] == "good"
+
+
+def test_a_warning_of_a_policy_is_logged_and_shown(tmp_path: Path) -> None:
+    (tmp_path / "policies").mkdir()
+    put(tmp_path / "policies", "a.txt", "old")
+    with running(tmp_path) as webhook:
+        assert webhook.logged("policy warnings")[0]["warnings"] == ["a.txt:1:1: warning: old"]
+        assert webhook.readyz()["warnings"] == ["a.txt:1:1: warning: old"]
+        assert webhook.readyz()["problems"] == []
+
+
+def test_a_worker_that_dies_is_replaced_by_one_that_judges_by_the_newest_set(tmp_path: Path) -> None:
+    (tmp_path / "policies").mkdir()
+    put(tmp_path / "policies", "a.txt", "first")
+    with running(tmp_path) as webhook:
+        put(tmp_path / "policies", "a.txt", "second")
+        pid = wait_for(lambda: (said := webhook.judge()["warnings"])[1] == "second" and said[0])
+        os.kill(int(pid.split()[1]), signal.SIGKILL)
+        (line,) = wait_for(lambda: webhook.logged("worker replaced after an unexpected exit"))
+        assert (line["workers"], line["exitCodes"]) == ([1], [-signal.SIGKILL])
+        new_pid, word = webhook.judge()["warnings"]
+        assert new_pid != pid
+        assert word == "second"
+
+
+def test_a_path_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
+    issue(tmp_path)
+    missing = tmp_path / "nope"
+    expected = f"signalbox: {missing}: there is no such file or folder\n"
+    assert refused_start(tmp_path, watch=[str(tmp_path / "policies"), str(missing)]) == expected
 
 
 def test_a_config_map_swap_is_seen(tmp_path: Path) -> None:

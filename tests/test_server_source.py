@@ -5,7 +5,10 @@ from pathlib import Path
 import pytest
 
 from signalbox.server.body import SlowBodies
+from signalbox.server.lifecycle import Lifecycle
+from signalbox.server.loading import SetupLoader
 from signalbox.server.logs import bounded, crash_fields
+from signalbox.server.notice import Notice, NoticeBoard
 from signalbox.server.source import FileWatcher, LoadResult, ReloadingSource
 
 SETUP = object()
@@ -39,9 +42,19 @@ def test_a_folder_that_links_to_itself_ends(tmp_path: Path) -> None:
     assert FileWatcher([tmp_path]).changed() is False
 
 
-def source(folder: Path, *results: LoadResult) -> tuple[ReloadingSource, list[LoadResult]]:
-    queue = list(results)
-    return ReloadingSource(lambda: queue.pop(0), FileWatcher([folder])), queue
+class Queue(list[LoadResult]):
+    """Policies whose files are what the next load is to give."""
+
+    def read(self) -> LoadResult:
+        return self.pop(0)
+
+    def load(self, files: LoadResult) -> LoadResult:
+        return files
+
+
+def source(folder: Path, *results: LoadResult) -> tuple[ReloadingSource, Queue]:
+    queue = Queue(results)
+    return ReloadingSource(queue, FileWatcher([folder])), queue
 
 
 def poll(made: ReloadingSource, folder: Path) -> LoadResult | None:
@@ -69,6 +82,72 @@ def test_where_there_is_no_good_set_the_newest_usable_one_counts(tmp_path: Path)
     assert made.in_force is better
     poll(made, tmp_path)
     assert made.in_force is better
+
+
+POLICY = """apiVersion: policy.workload.ai/v1alpha1
+kind: WorkloadPolicy
+metadata: {name: NAME}
+spec: {inject: {queue: main}}
+"""
+
+
+def test_a_worker_judges_by_what_the_main_process_read_not_by_what_the_files_hold_now(tmp_path: Path) -> None:
+    policies, private = tmp_path / "policies", tmp_path / "private"
+    policies.mkdir()
+    private.mkdir()
+    file = policies / "a.yaml"
+
+    def write(name: str) -> None:
+        file.write_text(POLICY.replace("NAME", name))
+        assert main.poll() is None
+        main.poll()
+        board.publish(Notice(main.number, main.files))
+
+    file.write_text(POLICY.replace("NAME", "first"))
+    loader = SetupLoader([policies])
+    main, worker = (ReloadingSource(loader, FileWatcher(loader.paths)) for _ in range(2))
+    lifecycle = Lifecycle()
+    board, of_worker = (NoticeBoard(private, lifecycle, Notice(0, main.files)) for _ in range(2))
+
+    def look() -> tuple[str, ...]:
+        of_worker.refresh()
+        worker.take_over(of_worker.current.number, of_worker.current.files)
+        return worker.in_force.policies
+
+    assert look() == ("first",)
+    # The good set is followed by a bad one before the worker looks for the first time.
+    write("second")
+    write("no name at all")
+    assert main.in_force.policies == ("second",)
+    assert not main.latest.good
+    assert look() == ("second",)
+    assert worker.in_force.digest == main.in_force.digest
+    file.unlink()
+    assert look() == ("second",)
+    write("third")
+    assert look() == ("third",)
+
+
+def test_a_worker_loads_nothing_while_the_set_in_force_is_the_same(tmp_path: Path) -> None:
+    made, queue = source(tmp_path, LoadResult(SETUP))  # type: ignore[arg-type]
+    assert not made.take_over(0, None)
+    assert made.take_over(1, LoadResult(SETUP, digest="new"))  # type: ignore[arg-type]
+    assert made.in_force.digest == "new"
+    assert queue == []
+
+
+def test_a_load_names_what_is_left_out_and_what_is_only_warned_of(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(POLICY.replace("NAME", "good") + "---\n" + POLICY.replace("queue", "quue"))
+    (tmp_path / "b.yaml").write_text("spec: [\n")
+    loader = SetupLoader([tmp_path], cluster=tmp_path)
+    found = loader.load(loader.read())
+    assert found.policies == ("good",)
+    assert found.left_out == (f"{tmp_path}/b.yaml:2", f"WorkloadPolicy NAME ({tmp_path}/a.yaml:6)")
+    assert len(found.digest) == 12
+    cluster = tmp_path / "cluster"
+    cluster.mkdir()
+    loader = SetupLoader([tmp_path / "a.yaml"], cluster=cluster)
+    assert "nothing is known of the cluster" in loader.load(loader.read()).warnings[0]
 
 
 def test_nothing_is_loaded_while_nothing_changes(tmp_path: Path) -> None:

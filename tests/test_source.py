@@ -400,3 +400,10 @@ def test_json_that_python_writes_comes_back(data: Any) -> None:
 @given(st.text(max_size=200) | st.binary(max_size=200))
 def test_no_text_makes_the_loader_fall_over(text: str | bytes) -> None:
     read_documents_leniently(text, "f.yaml")
+
+
+@pytest.mark.parametrize("opening", ["{", "[", "[{", '{"a":'])
+def test_brackets_that_are_opened_for_ever_are_refused_at_once(opening: str) -> None:
+    started = time.monotonic()
+    assert read_documents_leniently(opening * 200_000, "f.yaml")[1]
+    assert time.monotonic() - started < 5

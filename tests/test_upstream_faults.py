@@ -182,3 +182,110 @@ def test_kubectl_scale_is_never_read_as_the_workload() -> None:
     asked = request(scale, copy.deepcopy(scale), sub_resource="scale", kind=("autoscaling", "Scale"))
     assert judged(EQUAL, asked).response.allowed
     assert mutate(EQUAL, asked, NOW).response.patch == ()
+
+
+def test_a_quantity_beyond_all_numbers_is_judged() -> None:
+    limit = setup(policy("rules: [{name: l, check: accelerator-limit, with: {maxTotal: 1}, mode: enforce}]"))
+    assert not judged(limit, request(with_quantities("9e999"))).response.allowed
+
+
+KUBERAY = "system:serviceaccount:ray-system:kuberay-operator"
+QUEUED = policy(
+    """
+inject: {queue: training-large, priorityClassName: train-normal, labels: {workload.ai/team: research}}
+rules:
+  - {name: checkpoint, check: checkpoint, with: {accept: [durable]}, mode: enforce}
+  - {name: queue, check: queue-required, mode: enforce}
+""",
+    "all",
+)
+
+
+def ray_job(**spec: Any) -> dict[str, Any]:
+    head = {"template": {"spec": {"containers": [{"name": "ray-head", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}}}
+    own = {"shutdownAfterJobFinishes": True, "rayClusterSpec": {"headGroupSpec": head}, "entrypoint": "python train.py"}
+    return {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayJob",
+        "metadata": {"name": "train", "namespace": "research"},
+        "spec": {**own, **spec},
+    }
+
+
+def owned_by_ray(manifest: dict[str, Any], kind: str) -> dict[str, Any]:
+    owner = {"apiVersion": "ray.io/v1", "kind": kind, "name": "train", "controller": True}
+    return {**manifest, "metadata": {**manifest["metadata"], "ownerReferences": [owner]}}
+
+
+def test_kueue_1568_the_job_that_submits_a_rayjob_is_left_alone() -> None:
+    world = setup(QUEUED)
+    child = owned_by_ray(gpu_job(), "RayJob")
+    assert mutated(world, request(child, user=KUBERAY)) == child
+    assert judged(world, request(child, user=KUBERAY)).response.allowed
+    # Under any other account the ownerReference proves nothing, but a queue of its own it gets nowhere.
+    assert "kueue.x-k8s.io/queue-name" not in mutated(world, request(child))["metadata"].get("labels", {})
+
+
+def test_kuberay_4064_the_cluster_of_a_rayjob_is_not_queued_a_second_time() -> None:
+    world = setup(QUEUED)
+    assert mutated(world, request(ray_job()))["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "training-large"
+    cluster = {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayCluster",
+        "metadata": {"name": "train-x", "namespace": "research"},
+        "spec": ray_job()["spec"]["rayClusterSpec"],
+    }
+    child = owned_by_ray(cluster, "RayJob")
+    assert mutated(world, request(child, user=KUBERAY)) == child
+    assert "kueue.x-k8s.io/queue-name" not in mutated(world, request(child))["metadata"].get("labels", {})
+
+
+def test_kueue_7257_a_rayjob_on_a_cluster_that_stands_is_not_queued() -> None:
+    manifest = ray_job(clusterSelector={"ray.io/cluster": "shared"}, rayClusterSpec=None)
+    result = mutated(setup(QUEUED), request(manifest))
+    assert result["spec"] == manifest["spec"]
+    assert "kueue.x-k8s.io/queue-name" not in result["metadata"]["labels"]
+    outcome = judged(setup(policy("rules: [{name: queue, check: queue-required, mode: enforce}]")), request(manifest))
+    assert outcome.response.allowed
+    assert outcome.view is not None
+    assert outcome.view.type.state == "training"
+
+
+def test_kueue_11931_a_trainjob_is_queued_and_never_suspended_by_us() -> None:
+    for suspend in ({}, {"suspend": False}):
+        manifest = {
+            "apiVersion": "trainer.kubeflow.org/v1alpha1",
+            "kind": "TrainJob",
+            "metadata": {"name": "t", "namespace": "research"},
+            "spec": {"runtimeRef": {"name": "torch-distributed"}, "runtimePatches": [{"manager": "team-x"}], **suspend},
+        }
+        result = mutated(setup(QUEUED), request(manifest))
+        assert result["spec"] == manifest["spec"]
+        assert result["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "training-large"
+
+
+def test_a_queue_of_kueue_is_not_put_on_work_that_another_scheduler_queues() -> None:
+    job = gpu_job()
+    job["metadata"]["labels"] = {"kai.scheduler/queue": "team-a"}
+    assert "kueue.x-k8s.io/queue-name" not in mutated(setup(QUEUED), request(job))["metadata"]["labels"]
+
+
+def test_a_podtemplate_is_judged_again_when_its_template_changes() -> None:
+    container: dict[str, Any] = {"name": "c", "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    old = {
+        "apiVersion": "v1",
+        "kind": "PodTemplate",
+        "metadata": {"name": "t"},
+        "template": {"spec": {"containers": [container]}},
+    }
+    new = copy.deepcopy(old)
+    new["template"]["spec"]["containers"][0]["resources"] = {"requests": {"nvidia.com/gpu": "2"}}
+    assert not judged(EQUAL, request(new, old)).response.allowed
+
+
+def test_a_class_that_volcano_gives_to_a_whole_job_must_be_allowed() -> None:
+    tasks = [{"name": "w", "template": {"spec": {"containers": [{"name": "c"}]}}}]
+    spec = {"priorityClassName": "urgent", "tasks": tasks}
+    manifest = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "x"}, "spec": spec}
+    world = setup(policy("rules: [{name: class, check: priority-allowed, with: {allow: [low]}, mode: enforce}]"))
+    assert "urgent" in judged(world, request(manifest)).response.message

@@ -301,3 +301,51 @@ def test_no_name_yet_is_no_fault() -> None:
 def test_serving_is_left_alone_by_training_rules() -> None:
     assert judged(setup(SPOT), request(deployment())).response.allowed
     assert judged(setup(SPOT), request(job_set())).response.allowed
+
+
+# A fault of ours outside any rule, and what is not known of an exception.
+
+
+def nested(depth: int) -> Any:
+    value: Any = {}
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+def test_an_object_too_deep_to_compare_is_told_counted_and_no_outage() -> None:
+    old, new = gpu_job(), gpu_job()
+    old["spec"]["deep"], new["spec"]["deep"] = nested(5000), nested(5000)
+    outcome = validate(setup(SPOT), request(new, old), NOW)
+    assert outcome.response.allowed
+    assert outcome.response.warnings == ("not judged because of a fault in Signalbox (RecursionError)",)
+    assert [caught.where for caught in outcome.errors] == ["validate"]
+    strict = SPOT.replace("mode: enforce", "mode: enforce\n      onError: refuse")
+    assert not validate(setup(strict), request(new, old), NOW).response.allowed
+
+
+def test_whether_an_exception_covers_is_not_known_so_nobody_is_refused_on_a_guess() -> None:
+    exception = """apiVersion: policy.workload.ai/v1alpha1
+kind: PolicyException
+metadata: {name: pilot}
+spec:
+  rules: [spot/restartable]
+  match: {namespaceSelector: {matchLabels: {pilot: "yes"}}}
+  until: 2026-12-31
+  reason: a pilot
+  approvedBy: oncall
+"""
+    response = judged(setup(SPOT, exception), request(spot_job())).response
+    assert response.allowed
+    assert response.warnings[0].startswith("not judged: spot/restartable (not known: the labels of namespace research")
+
+
+def test_thousands_of_findings_do_not_fill_the_audit_log() -> None:
+    job = job_set()
+    container = {"image": "i", "resources": {"limits": {"nvidia.com/gpu": 1}, "requests": {"nvidia.com/gpu": 2}}}
+    pods = job["spec"]["replicatedJobs"][1]["template"]["spec"]["template"]["spec"]
+    pods["containers"] = [{**container, "name": f"c{index}"} for index in range(5000)]
+    rule = policy("rules: [{name: gpus, check: gpu-requests, mode: enforce}]")
+    response = judged(setup(rule), request(job)).response
+    assert len(response.audit["findings"]) < 10_000
+    assert len(response.message.encode()) <= 4096

@@ -21,7 +21,7 @@ from signalbox.engine import Setup, mutate, validate
 from signalbox.review import parse_review
 from tests.bench.load import LoadResult, http_request, run_load
 from tests.bench.manifests import MANIFESTS, review
-from tests.bench.setup import load
+from tests.bench.setup import loader
 
 ENGINE_RUNS = 400
 REQUESTS = 3000
@@ -40,7 +40,7 @@ class Server:
 
 def main() -> None:
     """Print everything."""
-    loaded = load()
+    loaded = loader.load(loader.read())
     setup = loaded.setup
     assert setup is not None
     print(f"engine, {len(loaded.policies)} policies (median of {ENGINE_RUNS}, µs a review)")

@@ -9,7 +9,7 @@ from typing import Any
 
 from signalbox.server.options import ServerOptions
 from signalbox.server.serve import run_server
-from tests.bench.setup import load
+from tests.bench.setup import loader
 
 
 def options(folder: Path) -> ServerOptions:
@@ -48,9 +48,9 @@ def serve_nothing(folder: Path) -> int:
         return app
 
     app_module.create_app = do_nothing_app  # type: ignore[assignment]
-    return run_server(options(folder), load)
+    return run_server(options(folder), loader)
 
 
 if __name__ == "__main__":
-    chosen = {"webhook": lambda folder: run_server(options(folder), load), "nothing": serve_nothing}
+    chosen = {"webhook": lambda folder: run_server(options(folder), loader), "nothing": serve_nothing}
     sys.exit(chosen[sys.argv[1]](Path(sys.argv[2])))

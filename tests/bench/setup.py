@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from signalbox.configuration import load_setup, shipped_policies
-from signalbox.server.loading import setup_loader
+from signalbox.configuration import shipped_policies
+from signalbox.server.loading import SetupLoader
 
 POLICIES = [shipped_policies(), Path(__file__).with_name("cel.yaml")]
 
-load = setup_loader(lambda: load_setup(POLICIES))
+loader = SetupLoader(POLICIES)

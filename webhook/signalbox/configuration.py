@@ -3,8 +3,8 @@
 Nothing here raises for what stands in a file: each fault is a problem with its place, and what is right is loaded.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -14,41 +14,78 @@ from signalbox.check.table import PARAMETERS
 from signalbox.cluster.view import ClusterView, EmptyClusterView
 from signalbox.controllers import Controllers, default_controllers
 from signalbox.engine import Setup
-from signalbox.manifests import read_manifests
-from signalbox.policy.loading import load_policy_set
+from signalbox.manifests import PathBytes, parse_manifests, read_bytes
+from signalbox.policy.kind_document import WorkloadKindDocument, compile_kind
+from signalbox.policy.loading import Kinds, load_policy_set
 from signalbox.policy.mode import Mode
 from signalbox.policy.problem import PolicyProblem, Problems
 from signalbox.policy.signs_document import WorkloadSignsDocument, compile_signs
 from signalbox.signs_loading import default_documents, load_default_signs
-from signalbox.source import Document
+from signalbox.source import Document, SourceProblem
+from signalbox.workload.kinds.kind import WorkloadKind, mapping
+from signalbox.workload.kinds.table import KINDS
 from signalbox.workload.signs import Signs
 
-# Test cases stand beside the policies they test.
-_NOT_POLICIES = frozenset({"tests"})
+NOT_POLICIES = frozenset({"tests"})
+"""Folders that are not read among policies: test cases stand beside what they test."""
+
 _SIGNS = "WorkloadSigns"
+_KIND = "WorkloadKind"
+_EMPTY_CLUSTER = (
+    "no Namespace, PriorityClass, WorkloadPriorityClass, LocalQueue or ClusterQueue in it: nothing is known of the cluster"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedSetup:
     """A setup of everything that is right, and every fault: the documents with one are left out of it.
 
-    ``signs`` names the WorkloadSigns beside the shipped ones.
+    ``signs`` names the WorkloadSigns beside the shipped ones, ``left_out`` the documents with a fault, and ``documents``
+    leads from ``WorkloadPolicy/name`` to where it is written.
     """
 
     setup: Setup
     problems: tuple[PolicyProblem, ...] = ()
     signs: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    documents: Mapping[str, Document] = field(default_factory=dict)
 
     @property
     def errors(self) -> tuple[PolicyProblem, ...]:
         """The faults that left something out; the others are only warned of."""
         return tuple(problem for problem in self.problems if problem.severity == "error")
 
+    @property
+    def warnings(self) -> tuple[PolicyProblem, ...]:
+        """What somebody should look at, though nothing is left out for it."""
+        return tuple(problem for problem in self.problems if problem.severity == "warning")
+
+
+@dataclass(frozen=True, slots=True)
+class SetupFiles:
+    """Everything a setup is made of, as it was read at one moment: who has it judges by the very same bytes."""
+
+    policies: tuple[PathBytes, ...]
+    signs: tuple[PathBytes, ...] = ()
+    cluster: PathBytes | None = None
+
 
 def shipped_policies() -> Path:
     """The folder of the shipped policies: data of the package, or in a checkout the repository's own."""
     package = Path(__file__).parent / "shipped" / "policies"
     return package if package.is_dir() else Path(__file__).parents[2] / "policies"
+
+
+def read_setup_files(
+    policies: Sequence[Path] | None = None, signs: Sequence[Path] = (), cluster: Path | None = None
+) -> SetupFiles:
+    """The files of a setup as they are now. ``policies`` None means the shipped set."""
+    paths = [shipped_policies()] if policies is None else policies
+    return SetupFiles(
+        tuple(read_bytes(str(path), NOT_POLICIES) for path in paths),
+        tuple(read_bytes(str(path), NOT_POLICIES) for path in signs),
+        None if cluster is None else read_bytes(str(cluster)),
+    )
 
 
 def load_setup(
@@ -61,84 +98,141 @@ def load_setup(
     controllers: Controllers | None = None,
     now: datetime | None = None,
 ) -> LoadedSetup:
-    """Everything to judge by. ``policies`` None means the shipped set; WorkloadSigns may stand among them.
+    """Everything to judge by, read and loaded at once; see ``read_setup_files`` and ``load_setup_files``."""
+    files = read_setup_files(policies, signs, cluster)
+    return load_setup_files(files, max_mode=max_mode, verify_patches=verify_patches, controllers=controllers, now=now)
+
+
+def load_setup_files(
+    files: SetupFiles,
+    *,
+    max_mode: Mode = Mode.ENFORCE,
+    verify_patches: bool = False,
+    controllers: Controllers | None = None,
+    now: datetime | None = None,
+) -> LoadedSetup:
+    """Everything to judge by. WorkloadSigns and WorkloadKinds may stand among the policies.
 
     With ``now``, exceptions and overrides that are over are warned of.
     """
-    paths = [shipped_policies()] if policies is None else policies
-    documents, problems = _read(paths)
-    of_signs = [document for document in documents if _is_signs(document)]
-    loaded_signs = load_signs(signs, of_signs)
-    loaded = load_policy_set(
-        [document for document in documents if not _is_signs(document)], PARAMETERS, loaded_signs.signs, now
-    )
-    view, cluster_problems = load_cluster(cluster)
+    documents, problems = _parse(files.policies)
+    of_workloads = [document for document in documents if _kind_of(document) in (_SIGNS, _KIND)]
+    sign_documents, sign_problems = _parse(files.signs)
+    loaded_signs = _load_signs([*of_workloads, *sign_documents])
+    of_policies = [document for document in documents if _kind_of(document) not in (_SIGNS, _KIND)]
+    loaded = load_policy_set(of_policies, PARAMETERS, loaded_signs.signs, now, loaded_signs.kinds)
+    view, cluster_problems = _load_cluster(files.cluster)
     setup = Setup(
         signs=loaded_signs.signs,
         policies=loaded.policy_set,
         cluster=view,
         controllers=controllers or default_controllers(),
+        kinds=loaded_signs.kinds,
         max_mode=max_mode,
         verify_patches=verify_patches,
     )
-    every = (*problems, *loaded_signs.problems, *loaded.problems, *cluster_problems)
-    return LoadedSetup(setup, every, loaded_signs.names)
+    every = (*problems, *sign_problems, *loaded_signs.problems, *loaded.problems, *cluster_problems)
+    left_out = _left_out(every, [*documents, *sign_documents])
+    return LoadedSetup(setup, every, loaded_signs.names, left_out, loaded.documents)
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedSigns:
-    """The shipped signs together with others, the names of those, and what was wrong with them."""
+    """The shipped signs together with others, the names of those, and what was wrong with them.
+
+    ``kinds``: every kind that is known, those of WorkloadKind documents among them.
+    """
 
     signs: Signs
     problems: tuple[PolicyProblem, ...] = ()
     names: tuple[str, ...] = ()
+    kinds: Kinds = field(default_factory=lambda: KINDS)
 
 
-def load_signs(paths: Sequence[Path] = (), documents: Sequence[Document] = ()) -> LoadedSigns:
-    """The shipped signs, and those of the files and documents given."""
-    read, problems = _read(paths) if paths else ([], ())
-    if not read and not documents:
-        return LoadedSigns(load_default_signs(), tuple(problems))
-    every = list(problems)
+def load_signs(paths: Sequence[Path] = ()) -> LoadedSigns:
+    """The shipped signs and kinds, and those of the files given."""
+    documents, problems = _parse(tuple(read_bytes(str(path), NOT_POLICIES) for path in paths))
+    loaded = _load_signs(documents)
+    return replace(loaded, problems=(*problems, *loaded.problems))
+
+
+def _load_signs(documents: Sequence[Document]) -> LoadedSigns:
+    if not documents:
+        return LoadedSigns(load_default_signs())
+    every: list[PolicyProblem] = []
     models: list[WorkloadSignsDocument] = []
-    for document in (*documents, *read):
+    kinds: dict[tuple[str, str], WorkloadKind] = {}
+    for document in documents:
         found = Problems(document)
-        if not _is_signs(document):
-            found.add(("kind",), f"kind {_SIGNS} is expected here")
-        else:
+        kind = _kind_of(document)
+        if kind == _SIGNS:
             try:
                 models.append(WorkloadSignsDocument.model_validate(document.value))
             except ValidationError as error:
                 found.add_validation(error, WorkloadSignsDocument)
+        elif kind == _KIND:
+            _add_kind(document, kinds, found)
+        else:
+            found.add(("kind",), f"kind {_SIGNS} or {_KIND} is expected here")
         every += found.found
     signs = compile_signs([*default_documents(), *models]) if models else load_default_signs()
-    return LoadedSigns(signs, tuple(every), tuple(model.metadata.name for model in models))
+    return LoadedSigns(signs, tuple(every), tuple(model.metadata.name for model in models), {**KINDS, **kinds})
 
 
-def load_cluster(folder: Path | None) -> tuple[ClusterView, tuple[PolicyProblem, ...]]:
+def _add_kind(document: Document, kinds: dict[tuple[str, str], WorkloadKind], found: Problems) -> None:
+    try:
+        kind = compile_kind(WorkloadKindDocument.model_validate(document.value))
+    except ValidationError as error:
+        found.add_validation(error, WorkloadKindDocument)
+        return
+    if kinds.setdefault((kind.group, kind.kind), kind) is not kind:
+        found.add(("spec", "kind"), f"{kind.text} is declared already")
+
+
+def _load_cluster(read: PathBytes | None) -> tuple[ClusterView, tuple[PolicyProblem, ...]]:
     """The cluster view of a folder of YAML; without one, a view that knows nothing."""
-    if folder is None:
+    if read is None:
         return EmptyClusterView(), ()
-    from signalbox.cluster.folder import read_cluster
+    from signalbox.cluster.folder import cluster_of
 
-    view, problems = read_cluster(str(folder))
-    return view, tuple(PolicyProblem(problem.file, problem.line, problem.column, "", problem.message) for problem in problems)
-
-
-def _read(paths: Sequence[Path]) -> tuple[list[Document], list[PolicyProblem]]:
-    documents: list[Document] = []
-    problems: list[PolicyProblem] = []
-    for path in paths:
-        found = read_manifests([str(path)], skip=_NOT_POLICIES)
-        documents += (manifest.document for manifest in found.objects)
-        problems += (
-            PolicyProblem(problem.file, problem.line, problem.column, "", problem.message) for problem in found.problems
-        )
-        if not found.objects and not found.problems:
-            # A mistyped folder must not pass for a set of policies that refuses nothing.
-            problems.append(PolicyProblem(str(path), 1, 1, "", "no document in it"))
-    return documents, problems
+    view, found = cluster_of(parse_manifests([read]))
+    problems = [_problem(problem) for problem in found]
+    if view.knows_nothing and not problems:
+        problems.append(PolicyProblem(read.path, 1, 1, "", _EMPTY_CLUSTER, "warning"))
+    return view, tuple(problems)
 
 
-def _is_signs(document: Document) -> bool:
-    return isinstance(document.value, dict) and document.value.get("kind") == _SIGNS
+def _parse(read: Sequence[PathBytes]) -> tuple[list[Document], list[PolicyProblem]]:
+    found = parse_manifests(read)
+    # A mistyped folder or a file cut off behind its first comment must not pass for a set that refuses nothing.
+    empty = [PolicyProblem(path, 1, 1, "", "no document in it") for path in found.empty]
+    return [manifest.document for manifest in found.objects], [*map(_problem, found.problems), *empty]
+
+
+def _problem(problem: SourceProblem) -> PolicyProblem:
+    return PolicyProblem(problem.file, problem.line, problem.column, "", problem.message)
+
+
+def _left_out(problems: Sequence[PolicyProblem], documents: Sequence[Document]) -> tuple[str, ...]:
+    """The documents with a fault, by kind, name and place; where there is no document, the place alone."""
+    starts: dict[str, list[Document]] = {}
+    for document in documents:
+        starts.setdefault(document.file, []).append(document)
+    named: dict[str, None] = {}
+    for problem in problems:
+        if problem.severity != "error":
+            continue
+        above = [document for document in starts.get(problem.file, ()) if document.line <= problem.line]
+        # A fault that has no key path is one of the YAML: it belongs to no document that was read.
+        named[_named(above[-1]) if above and problem.path else f"{problem.file}:{problem.line}"] = None
+    return tuple(named)
+
+
+def _named(document: Document) -> str:
+    name = mapping(mapping(document.value).get("metadata")).get("name")
+    text = f"{_kind_of(document) or 'document'} {name if isinstance(name, str) else 'without a name'}"
+    return f"{text} ({document.file}:{document.line})"
+
+
+def _kind_of(document: Document) -> object:
+    return document.value.get("kind") if isinstance(document.value, dict) else None

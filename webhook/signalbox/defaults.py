@@ -63,6 +63,8 @@ _SPEC: dict[tuple[str, str], dict[str, Any]] = {
         "revisionHistoryLimit": 10,
     },
     ("apps", "ReplicaSet"): {"replicas": 1},
+    ("", "ReplicationController"): {"replicas": 1},
+    ("", "PodTemplate"): {},
     ("apps", "DaemonSet"): {
         "updateStrategy": {**_ROLLING, "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}},
         "revisionHistoryLimit": 10,
@@ -70,6 +72,7 @@ _SPEC: dict[tuple[str, str], dict[str, Any]] = {
 }
 _POD_SPEC_AT: dict[tuple[str, str], Path] = {
     ("", "Pod"): ("spec",),
+    ("", "PodTemplate"): ("template", "spec"),
     ("batch", "CronJob"): ("spec", "jobTemplate", "spec", "template", "spec"),
 }
 _TEMPLATE_SPEC: Path = ("spec", "template", "spec")

@@ -63,16 +63,21 @@ def parse_path(text: str) -> tuple[str, ...]:
     return tuple(steps)
 
 
-def resolve_path(steps: tuple[str, ...], root: Any) -> Path:
+Members = dict[int, dict[str, int]]
+"""The index of each named member of lists that were searched, by the list's ``id``: for many paths in one object."""
+
+
+def resolve_path(steps: tuple[str, ...], root: Any, members: Members | None = None) -> Path:
     """Steps as written turned into the path in ``root``: a list member is found by its ``name`` or its index.
 
     Mappings need not hold the keys yet (an edit may add them). Raises FieldPathError where a list has no such member.
+    ``members`` remembers what was found, from one call to the next, as long as the object lives.
     """
     path: list[str | int] = []
     here = root
     for step in steps:
         if isinstance(here, list):
-            index = _member(here, step)
+            index = _member(here, step, {} if members is None else members)
             if index is None:
                 raise FieldPathError(f"no member named {step!r} at {format_path(tuple(path), root) or 'the top'}")
             path.append(index)
@@ -83,13 +88,17 @@ def resolve_path(steps: tuple[str, ...], root: Any) -> Path:
     return tuple(path)
 
 
-def _member(members: list[Any], step: str) -> int | None:
-    for index, member in enumerate(members):
-        if isinstance(member, dict) and member.get("name") == step:
-            return index
-    if step.isdecimal() and int(step) < len(members):
-        return int(step)
-    return None
+def _member(listed: list[Any], step: str, members: Members) -> int | None:
+    names = members.get(id(listed))
+    if names is None:
+        names = members[id(listed)] = {}
+        for index, member in enumerate(listed):
+            name = member.get("name") if isinstance(member, dict) else None
+            if isinstance(name, str):
+                names.setdefault(name, index)
+    if step in names:
+        return names[step]
+    return int(step) if step.isdecimal() and len(step) < 9 and int(step) < len(listed) else None
 
 
 def value_at(root: Any, path: Path) -> Any:

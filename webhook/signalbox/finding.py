@@ -10,22 +10,28 @@ from signalbox.policy.mode import Mode
 from signalbox.workload.judgement import Evidence
 
 if TYPE_CHECKING:
-    from signalbox.review import Request
     from signalbox.workload.view import WorkloadView
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One change of the object that is part of a fix: set ``value`` at ``path``, or remove what stands there."""
+    """One change of the object that is part of a fix: set ``value`` at ``path``, or remove what stands there.
+
+    ``to_fill_in``: the value is an example (``s3://BUCKET/run``), which its user has to replace.
+    """
 
     path: Path
     value: Any = None
     removes: bool = False
+    to_fill_in: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """What to write instead: words for people, edits for machines (applied together)."""
+    """What to write instead: words for people, edits for machines (applied together).
+
+    A text that ends with a colon introduces the edits, which are shown below it; one that does not stands for itself.
+    """
 
     text: str = ""
     edits: tuple[Edit, ...] = ()
@@ -50,13 +56,6 @@ class Problem:
     at_most: Mode = Mode.ENFORCE
 
 
-@dataclass(frozen=True, slots=True)
-class NotJudged:
-    """A check that could not be made, and what it would have had to know."""
-
-    reason: str
-
-
 class Result(Enum):
     """What became of a rule that did not simply pass."""
 
@@ -69,7 +68,10 @@ class Result(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One problem under one rule. ``mode`` is the rule's effective mode here; ``excepted_by`` names an exception."""
+    """One problem under one rule. ``mode`` is the rule's effective mode here; ``excepted_by`` names an exception.
+
+    ``unknown``: in words, what would have had to be known to judge (``the labels of namespace team-a``).
+    """
 
     rule: str
     check: str
@@ -84,6 +86,7 @@ class Finding:
     excepted_by: str = ""
     refuses_on_error: bool = False
     help: str = ""
+    unknown: tuple[str, ...] = ()
 
     @property
     def refuses(self) -> bool:
@@ -100,14 +103,20 @@ class Finding:
         return self.result in (Result.ERROR, Result.NOT_JUDGED) and self.mode >= Mode.WARN and not self.refuses
 
 
+def _never(path: Path) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class CheckSubject:
-    """What a check is handed: the workload, on UPDATE the workload as it was, and the request."""
+    """What a check is handed: the workload, and on UPDATE the workload as it was.
+
+    ``is_ours(path)``: the label that stands there is one that Signalbox puts there, by a policy that is in force.
+    """
 
     view: "WorkloadView"
-    old: "WorkloadView | None"
-    request: "Request"
+    old: "WorkloadView | None" = None
+    is_ours: Callable[[Path], bool] = _never
 
 
-Findings = Iterable[Problem] | NotJudged
-Run = Callable[[CheckSubject, Any], Findings]
+Problems = Iterable[Problem]

@@ -1,21 +1,22 @@
 """Manifests from files, folders and standard input: every object with its place, and why the rest cannot be read.
 
 Takes what ``kubectl apply -f`` takes (YAML, JSON, several documents, ``List`` kinds) and what Helm and Kustomize print. What
-cannot be read is a problem with its place and never ends the reading.
+cannot be read is a problem with its place and never ends the reading. Reading the bytes and parsing them are two steps, so
+that several processes can parse the very same bytes.
 """
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from signalbox.review import JsonObject
+from signalbox.review import JsonObject, json_name
 from signalbox.source import MAX_BYTES, Document, SourceProblem, read_documents_leniently
 from signalbox.workload.kinds.kind import mapping
 
 STDIN = "-"
-_SUFFIXES = (".yaml", ".yml", ".json")
+SUFFIXES = (".yaml", ".yml", ".json")
 _DEEPEST_LIST = 4
 
 
@@ -49,10 +50,28 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """What was read."""
+    """What was read. ``empty``: files without an object, and folders without a file to read."""
 
     objects: tuple[Manifest, ...]
     problems: tuple[SourceProblem, ...]
+    empty: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileBytes:
+    """What a file held at the moment it was read, or why it could not be read."""
+
+    name: str
+    data: bytes = b""
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PathBytes:
+    """A path, and the files it stood for at the moment they were read."""
+
+    path: str
+    files: tuple[FileBytes, ...]
 
 
 def read_manifests(paths: Sequence[str], skip: frozenset[str] = frozenset()) -> Manifests:
@@ -61,26 +80,44 @@ def read_manifests(paths: Sequence[str], skip: frozenset[str] = frozenset()) -> 
     ``skip`` names folders that are left out (``tests`` beside policies); so is everything whose name starts with a dot,
     which in a mounted ConfigMap holds each file a second time.
     """
+    return parse_manifests([read_bytes(path, skip) for path in paths])
+
+
+def read_bytes(path: str, skip: frozenset[str] = frozenset()) -> PathBytes:
+    """The files of a path as they are now, not looked into yet."""
+    return PathBytes(path, tuple(_read(file) for file in manifest_files(path, skip)))
+
+
+def parse_manifests(read: Iterable[PathBytes]) -> Manifests:
+    """Every object in what was read."""
     objects: list[Manifest] = []
     problems: list[SourceProblem] = []
-    for path in paths:
-        for file in manifest_files(path, skip):
-            try:
-                data = _read(file)
-            except OSError as error:
-                problems.append(SourceProblem(file, 1, 1, error.strerror or str(error)))
+    empty: list[str] = []
+    for one in read:
+        if not one.files:
+            empty.append(one.path)
+        for file in one.files:
+            before = len(objects) + len(problems)
+            _parse(file, objects, problems)
+            if len(objects) + len(problems) == before:
+                empty.append(file.name)
+    return Manifests(tuple(objects), tuple(problems), tuple(empty))
+
+
+def _parse(file: FileBytes, objects: list[Manifest], problems: list[SourceProblem]) -> None:
+    if file.fault:
+        problems.append(SourceProblem(file.name, 1, 1, file.fault))
+        return
+    documents, unreadable = read_documents_leniently(file.data, file.name)
+    problems += unreadable
+    index = 0
+    for document in documents:
+        for found in _expand(document, 0):
+            if isinstance(found, SourceProblem):
+                problems.append(found)
                 continue
-            documents, unreadable = read_documents_leniently(data, file)
-            problems += unreadable
-            index = 0
-            for document in documents:
-                for found in _expand(document, 0):
-                    if isinstance(found, SourceProblem):
-                        problems.append(found)
-                        continue
-                    objects.append(Manifest(found.value, found, file, index))
-                    index += 1
-    return Manifests(tuple(objects), tuple(problems))
+            objects.append(Manifest(found.value, found, file.name, index))
+            index += 1
 
 
 def own_namespace(obj: JsonObject) -> str:
@@ -94,26 +131,35 @@ def manifest_files(path: str, skip: frozenset[str] = frozenset()) -> Iterator[st
     if path == STDIN or not os.path.isdir(path):
         yield path
         return
+    yield from (file for file in _files_below(path, skip) if file.endswith(SUFFIXES))
+
+
+def other_files(path: str, skip: frozenset[str] = frozenset()) -> Iterator[str]:
+    """The files below a folder that are not read because of their ending (``gpu.yam``); one without an ending is no slip."""
+    yield from (file for file in _files_below(path, skip) if not file.endswith(SUFFIXES) and os.path.splitext(file)[1])
+
+
+def _files_below(path: str, skip: frozenset[str]) -> Iterator[str]:
     for folder, below, names in os.walk(path):
         below[:] = sorted(name for name in below if not name.startswith(".") and name not in skip)
-        for name in sorted(names):
-            if not name.startswith(".") and name.endswith(_SUFFIXES):
-                yield os.path.join(folder, name)
+        yield from (os.path.join(folder, name) for name in sorted(names) if not name.startswith("."))
 
 
-def _read(file: str) -> bytes:
-    # One byte more than the loader takes: it then says that the file is too large, and memory stays bounded.
-    if file == STDIN:
-        return sys.stdin.buffer.read(MAX_BYTES + 1)
-    with Path(file).open("rb") as opened:
-        return opened.read(MAX_BYTES + 1)
+def _read(file: str) -> FileBytes:
+    try:
+        # One byte more than the loader takes: it then says that the file is too large, and memory stays bounded.
+        if file == STDIN:
+            return FileBytes(file, sys.stdin.buffer.read(MAX_BYTES + 1))
+        with Path(file).open("rb") as opened:
+            return FileBytes(file, opened.read(MAX_BYTES + 1))
+    except OSError as error:
+        return FileBytes(file, fault=error.strerror or str(error))
 
 
 def _expand(document: Document, depth: int) -> Iterator[Document | SourceProblem]:
     value = document.value
     if not isinstance(value, dict):
-        name = _JSON_NAMES.get(type(value), "something else")
-        message = f"a manifest is a mapping with apiVersion and kind, this is {name}"
+        message = f"a manifest is a mapping with apiVersion and kind, this is {json_name(value)}"
         yield SourceProblem(document.file, document.line, 1, message)
         return
     kind, items = value.get("kind"), value.get("items")
@@ -129,12 +175,3 @@ def _expand(document: Document, depth: int) -> Iterator[Document | SourceProblem
             # The API's own lists (PodList) leave out what is the same for every item.
             part.value = {"apiVersion": value.get("apiVersion"), "kind": kind.removesuffix("List"), **item}
         yield from _expand(part, depth + 1)
-
-
-_JSON_NAMES: dict[type, str] = {
-    list: "a list",
-    str: "text",
-    bool: "true or false",
-    int: "a number",
-    float: "a number",
-}

@@ -26,6 +26,8 @@ _EVIDENCE_LIMIT = 4
 # Deeper than this a fix is shown as a field path: as YAML it would be a ladder of lines.
 _YAML_DEPTH = 6
 _FEW_EDITS = 2
+# An object of thousands of containers has thousands of findings; the API server keeps them all in its audit log.
+_AUDIT_LIMIT = 50
 
 
 def clean(text: object, limit: int = _VALUE_LIMIT) -> str:
@@ -109,15 +111,17 @@ def evidence_text(evidence: Evidence, root: JsonObject) -> str:
 def fix_lines(fix: Fix, root: JsonObject) -> list[str]:
     """What to write instead: the words, then the fields."""
     shown = [edit for edit in fix.edits if not isinstance(edit.value, (dict, list)) and not edit.removes]
-    removed = [edit for edit in fix.edits if edit.removes]
+    # Words that stand on their own speak of the lines above them, which were shown as seen.
+    removed = [edit for edit in fix.edits if edit.removes and not fix.text]
     lines = _labelled("fix", clean(fix.text, 400)) if fix.text else []
     if fix.text.endswith(":") and all(len(edit.path) <= _YAML_DEPTH for edit in shown):
         return lines + ["            " + line for line in edit_yaml(shown, root)]
     if fix.text and len(shown) + len(removed) > _FEW_EDITS:
         # Words that stand on their own say it all when the edits are many.
         return lines
-    for index, edit in enumerate(shown):
-        lines += _labelled("" if fix.text or index else "fix", _edit_line(edit, root))
+    for index, edit in enumerate((*shown, *removed)):
+        line = f"take out {clean(format_path(edit.path, root), 200)}" if edit.removes else _edit_line(edit, root)
+        lines += _labelled("" if fix.text or index else "fix", line)
     return lines
 
 
@@ -163,19 +167,22 @@ def warning(finding: Finding) -> str:
 
 def not_judged_warning(findings: Sequence[Finding]) -> str:
     """All that could not be judged as one line."""
-    reasons = ", ".join(dict.fromkeys(finding.message.removeprefix("not known: ") for finding in findings))
     rules = ", ".join(dict.fromkeys(finding.rule for finding in findings))
-    return clean(f"not judged: {rules} (not known: {reasons})", WARNING_LIMIT)
+    unknown = dict.fromkeys(words for finding in findings for words in finding.unknown)
+    others = dict.fromkeys(finding.message for finding in findings if not finding.unknown)
+    reasons = [*([f"not known: {', '.join(unknown)}"] if unknown else ()), *others]
+    return clean(f"not judged: {rules} ({'; '.join(reasons)})", WARNING_LIMIT)
 
 
 def audit_text(findings: Sequence[Finding]) -> str:
     """The value of the audit annotation ``findings``: JSON, the same on every call for the same object."""
-    return orjson.dumps(
-        [
-            {"rule": finding.rule, "mode": finding.mode.text, "result": finding.result.value, "key": clean(finding.key)}
-            for finding in sorted(findings, key=lambda finding: (finding.rule, finding.key))
-        ]
-    ).decode()
+    entries = [
+        {"rule": finding.rule, "mode": finding.mode.text, "result": finding.result.value, "key": clean(finding.key)}
+        for finding in sorted(findings, key=lambda finding: (finding.rule, finding.key))
+    ]
+    if len(entries) > _AUDIT_LIMIT:
+        entries = [*entries[:_AUDIT_LIMIT], {"rule": f"and {len(entries) - _AUDIT_LIMIT} more"}]
+    return orjson.dumps(entries).decode()
 
 
 def _closing(refused: Sequence[Finding], file: str) -> list[str]:

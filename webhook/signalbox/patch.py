@@ -95,7 +95,9 @@ class Recorder:
         nested = value
         for step in reversed(below):
             nested = {step: nested}
-        self.operations.append({"op": "add", "path": pointer(path[: missing + 1]), "value": nested})
+        # A null list member is replaced: to add at its index would insert one before it.
+        op = "replace" if type(parent) is list else "add"
+        self.operations.append({"op": op, "path": pointer(path[: missing + 1]), "value": nested})
         # Later writes below may change these mappings in place, but not the operation's.
         parent[path[missing]] = _copy_mappings(nested, len(below))
         return True
@@ -126,6 +128,19 @@ class Recorder:
 def pointer(path: Path) -> str:
     """A path as an RFC 6901 pointer."""
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
+
+
+def path_in(root: Any, text: str) -> Path:
+    """A pointer as a path in ``root``: a step into a list is an index there, one into a mapping is a key."""
+    path: list[str | int] = []
+    here = root
+    for part in text.split("/")[1:]:
+        step: str | int = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(here, list) and part.isdecimal():
+            step = int(part)
+        path.append(step)
+        here = value_at(here, (step,))
+    return tuple(path)
 
 
 def _copy_mappings(value: Any, depth: int) -> Any:

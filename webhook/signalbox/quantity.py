@@ -30,7 +30,13 @@ _SUFFIX = {
     "Pi": Fraction(2**50),
     "Ei": Fraction(2**60),
 }
-_PLACEHOLDER = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_]\w*|\{\{.*?\}\}|<[A-Za-z][\w .-]*>|%[A-Z_]{2,}%|__[A-Z0-9_]+__")
+_PLACEHOLDER = re.compile(
+    # A piece without an end is searched for it no further than the next beginning: texts may be nothing but beginnings.
+    r"\$\{[^$}]*+\}|\$\([^$)]*+\)|\$[A-Za-z_]\w*|\{\{(?!\{)(?:[^{}]++|\{(?!\{)|\}(?!\}))*+\}\}"
+    r"|<[A-Za-z][\w .-]*+>|%[A-Z_]{2,}+%|__[A-Z0-9_]+__"
+    # A whole value in the spelling of a variable: NUM_GPUS.
+    r"|\A[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z"
+)
 
 
 def parse_quantity(value: Any) -> Quantity | None:

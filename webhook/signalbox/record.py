@@ -6,12 +6,13 @@ list, ``set`` holds the members we appended. A value is ours only while it equal
 record proves nothing to a check: values are judged as they stand.
 """
 
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from signalbox.fieldpath import FieldPathError, Path, format_path, parse_path, resolve_path, value_at
+from signalbox.fieldpath import FieldPathError, Members, Path, format_path, parse_path, resolve_path, value_at
 from signalbox.patch import Recorder
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import mapping
@@ -19,6 +20,9 @@ from signalbox.workload.labels import INJECTED, JUDGED_LABELS
 
 JUDGEMENT = "judgement"
 BOOKKEEPING = "signalbox"
+_LONGEST = 256 * 1024
+_MOST_MEMBERS = 64
+_INJECTED_FIELDS = frozenset({"suspend", "priorityClassName", "tolerations", "terminationGracePeriodSeconds"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +42,50 @@ def read_record(obj: JsonObject) -> Record:
     text = mapping(mapping(obj.get("metadata")).get("annotations")).get(INJECTED)
     if not isinstance(text, str) or not text.startswith("{"):
         return {}
+    # Ours is about a kilobyte a template. What is longer was not written by us and is not worth reading.
+    if len(text) > _LONGEST:
+        return {}
     try:
         entries = orjson.loads(text)
     except ValueError:
         return {}
     record = {}
     for field, entry in mapping(entries).items():
-        if isinstance(entry, dict) and "set" in entry:
+        if isinstance(entry, dict) and "set" in entry and _is_bounded(entry["set"]) and _was_the_like(entry):
             record[field] = Entry(entry["set"], entry.get("was"), str(entry.get("by", "")))
     return record
+
+
+def only_injectable(record: Record, names: Container[str], suspend: Path | None = None) -> Record:
+    """The entries for fields that an injector can write at all; ``names`` are the labels and annotations among them, and
+    ``suspend`` is the field of this kind that suspends it.
+
+    Whoever makes an object can write its record. What it says of an image, a volume or the host's network would make us
+    undo other people's changes of them.
+    """
+    return {field: entry for field, entry in record.items() if _is_injectable(field, names, suspend)}
+
+
+def _is_injectable(field: str, names: Container[str], suspend: Path | None) -> bool:
+    try:
+        steps = parse_path(field)
+    except FieldPathError:
+        return False
+    # Mostly those of a metadata; a SparkApplication has them beside the other fields of its driver.
+    if len(steps) >= 3 and steps[0] in ("metadata", "spec") and steps[-2] in ("labels", "annotations"):
+        return steps[-1] in names
+    return steps == suspend or (steps[-1] in _INJECTED_FIELDS and steps[0] == "spec")
+
+
+def _was_the_like(entry: JsonObject) -> bool:
+    """What stood there before was of the kind of what we set: a label was text, a list a list."""
+    was = entry.get("was")
+    return was is None or type(was) is type(entry["set"])
+
+
+def _is_bounded(value: Any) -> bool:
+    """Members are compared each with each: a list longer than any of ours would cost more than it is worth."""
+    return not isinstance(value, list) or len(value) <= _MOST_MEMBERS
 
 
 def write_record(recorder: Recorder, record: Record) -> None:
@@ -68,10 +107,10 @@ def field_name(path: Path, obj: JsonObject) -> str:
     return format_path(path, obj)
 
 
-def field_path(field: str, obj: JsonObject) -> Path | None:
+def field_path(field: str, obj: JsonObject, members: Members | None = None) -> Path | None:
     """Where a recorded field stands in this object; None where it has no such place."""
     try:
-        return resolve_path(parse_path(field), obj)
+        return resolve_path(parse_path(field), obj, members)
     except FieldPathError:
         return None
 
@@ -83,11 +122,28 @@ def is_ours(entry: Entry, value: Any) -> bool:
     return bool(value == entry.set) and isinstance(value, bool) == isinstance(entry.set, bool)
 
 
+def unite(hinted: Record, own: Record) -> Record:
+    """Both records as one: ``own`` counts where they differ, but of a list the members of either are ours."""
+    united = {**hinted, **own}
+    for field, entry in own.items():
+        hint = hinted.get(field)
+        if hint is not None and isinstance(hint.set, list) and isinstance(entry.set, list):
+            more = [member for member in hint.set if member not in entry.set]
+            united[field] = Entry([*entry.set, *more], entry.was, join_sources(entry.by, hint.by))
+    return united
+
+
+def join_sources(first: str, second: str) -> str:
+    """The policies behind one list, each named once."""
+    return ",".join(dict.fromkeys((*first.split(","), *second.split(","))))
+
+
 def still_ours(record: Record, obj: JsonObject) -> Record:
     """The entries whose values still stand in the object as we set them."""
     kept = {}
+    members: Members = {}
     for field, entry in record.items():
-        path = field_path(field, obj)
+        path = field_path(field, obj, members)
         if path is not None and is_ours(entry, value_at(obj, path)):
             kept[field] = entry
     return kept
@@ -109,12 +165,15 @@ def _is_set(record: Record, field: str, value: Any) -> bool:
 def without_ours(obj: JsonObject, record: Record) -> JsonObject:
     """The object as its user wrote it: every value that is still ours set back to what was there before."""
     recorder = Recorder(obj)
+    members: Members = {}
     for field, entry in still_ours(record, obj).items():
-        path = field_path(field, obj)
+        # Lists keep their members' places here, so the paths in the object as it came hold for the copy too.
+        path = field_path(field, obj, members)
         if path is None:
             continue
+        present = value_at(recorder.object, path)
         if isinstance(entry.set, list):
-            rest = [member for member in value_at(recorder.object, path) if member not in entry.set]
+            rest = [member for member in present if member not in entry.set] if isinstance(present, list) else []
             if rest or entry.was is not None:
                 recorder.set(path, rest)
             else:
@@ -126,16 +185,26 @@ def without_ours(obj: JsonObject, record: Record) -> JsonObject:
     return recorder.object
 
 
-def restore(recorder: Recorder, old: JsonObject, record: Record) -> frozenset[str]:
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """The fields of a record that an UPDATE put back, and those that the user has now set to something else."""
+
+    put_back: frozenset[str] = frozenset()
+    theirs: frozenset[str] = frozenset()
+
+
+def restore(recorder: Recorder, old: JsonObject, record: Record) -> Restored:
     """Puts back, on an UPDATE, what the request dropped or set back to what was there before us.
 
     A user's own list or number sent again would overwrite ours: on an immutable template that is a refusal, on a
-    Deployment a rollout without its toleration. ``record`` is that of ``old``. Returns the fields whose value the user
-    has now set to something else: those are theirs.
+    Deployment a rollout without its toleration. ``record`` is that of ``old``. What the user has now set to something
+    else is theirs.
     """
-    theirs = set()
+    theirs, put_back = set(), set()
+    asked = recorder.object
+    members: Members = {}
     for field, entry in still_ours(record, old).items():
-        old_path, path = field_path(field, old), field_path(field, recorder.object)
+        old_path, path = field_path(field, old, members), field_path(field, asked, members)
         if old_path is None or path is None:
             continue
         old_value, value = value_at(old, old_path), value_at(recorder.object, path)
@@ -145,9 +214,10 @@ def restore(recorder: Recorder, old: JsonObject, record: Record) -> frozenset[st
             continue
         elif value is None or value == entry.was:
             recorder.set(path, old_value)
+            put_back.add(field)
         else:
             theirs.add(field)
-    return frozenset(theirs)
+    return Restored(frozenset(put_back), frozenset(theirs))
 
 
 def _restore_list(recorder: Recorder, path: Path, entry: Entry, old_value: list[Any], value: Any) -> None:

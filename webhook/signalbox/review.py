@@ -134,7 +134,23 @@ def _user(info: Any) -> UserInfo:
 def _manifest(value: Any, field_name: str) -> JsonObject | None:
     if value is None or isinstance(value, dict):
         return value
-    raise ReviewError(f"request.{field_name} is a {type(value).__name__}, an object is expected")
+    raise ReviewError(f"request.{field_name} is {json_name(value)}, an object is expected")
+
+
+def json_name(value: Any) -> str:
+    """What kind of JSON value it is, in words."""
+    return _JSON_NAMES.get(type(value), "something else")
+
+
+_JSON_NAMES: dict[type, str] = {
+    dict: "an object",
+    list: "a list",
+    str: "text",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    type(None): "nothing",
+}
 
 
 def _text(value: Any) -> str:

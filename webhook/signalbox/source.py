@@ -20,6 +20,8 @@ from signalbox.yaml_tree import Composer, TreeError, below, construct
 
 MAX_BYTES = 32 * 1024 * 1024
 
+_BRACKET = re.compile(r"[\[\]{}]")
+_MOST_OPEN = 2000
 _SEPARATOR = re.compile(r"^---[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 _WRONG_SEPARATOR = re.compile(r"^---.", re.MULTILINE)
 _DOCUMENT_END = re.compile(r"^\.\.\.\s*$", re.MULTILINE)
@@ -166,6 +168,7 @@ def _read(piece: str) -> list[tuple[Any, int, Node | None]]:
     if wrong_separator is not None:
         message = "kubectl takes no text behind a ---: put it on the next line"
         raise TreeError(message, piece.count("\n", 0, wrong_separator.start()))
+    _check_nesting(piece)
     try:
         composer = Composer(piece)
         try:
@@ -188,6 +191,18 @@ def _read(piece: str) -> list[tuple[Any, int, Node | None]]:
     return [(construct(node), node.start_mark.line, node)]
 
 
+def _check_nesting(piece: str) -> None:
+    """Refuses what opens thousands of brackets: libyaml's time grows with the square of how many stand open."""
+    if piece.count("{") + piece.count("[") < _MOST_OPEN:
+        return
+    depth = 0
+    for bracket in _BRACKET.finditer(piece):
+        depth += 1 if bracket.group() in "[{" else -1
+        if depth > _MOST_OPEN:
+            raise TreeError("nested too deep", piece.count("\n", 0, bracket.start()))
+        depth = max(depth, 0)
+
+
 def _explained(error: yaml.YAMLError, piece: str) -> TreeError:
     if isinstance(error, yaml.reader.ReaderError):
         found = _UNPRINTABLE.search(piece)
@@ -205,7 +220,7 @@ def _explained(error: yaml.YAMLError, piece: str) -> TreeError:
         message = "a second document without a --- line before it, kubectl would ignore it"
     elif (error.context or "").startswith("found duplicate anchor"):
         message = "the anchor is defined twice"
-    elif "\t" in line[: mark.column + 1] and not line[: mark.column].strip():
+    elif line[mark.column : mark.column + 1] == "\t" or ("\t" in line[: mark.column] and not line[: mark.column].strip()):
         message = "a tab stands where YAML wants spaces"
     elif error.context:
         message = f"{message} ({error.context})"

@@ -1,8 +1,8 @@
 """How many accelerators one workload may ask for, in total and per Pod.
 
 `maxTotal`, `minTotal`, `maxPerPod` and `minPerPod` bound the counts. `instead` is the queue that the fix names for work
-that is too large (or too small) for this one. A count that only a placeholder holds is not judged here: the real number
-arrives with the real manifest.
+that is too large (or too small) for this one. Where a placeholder stands for part of the count, what is written beside it
+still counts.
 
 Rule:
     check: accelerator-limit
@@ -62,7 +62,7 @@ def run(subject: CheckSubject, parameters: AcceleratorLimitParameters) -> Iterat
     """One problem a bound that is broken, keyed by the bound."""
     view = subject.view
     accelerators = view.accelerators
-    if accelerators.placeholder or not accelerators.any:
+    if not accelerators.any:
         return
     for what, asked, low, high in (
         ("in total", accelerators.total, parameters.min_total, parameters.max_total),
@@ -72,11 +72,16 @@ def run(subject: CheckSubject, parameters: AcceleratorLimitParameters) -> Iterat
         if high is not None and asked > high:
             message = f"At most {high} accelerators {what} are allowed {where}, this asks for {_sum(view, asked)}."
             fix = _fix(view, parameters.instead, f"ask for at most {high} {what}.")
-            yield Problem(message, accelerators.evidence, fix, key=f"max {what}", amount=float(asked))
-        elif low is not None and asked < low:
+            yield Problem(message, accelerators.evidence, fix, key=f"max {what}", amount=_amount(asked))
+        elif low is not None and asked < low and not accelerators.placeholder:
             message = f"At least {low} accelerators {what} are expected {where}, this asks for {_sum(view, asked)}."
             fix = _fix(view, parameters.instead, f"ask for at least {low} {what}.")
-            yield Problem(message, accelerators.evidence, fix, key=f"min {what}", amount=float(low - asked))
+            yield Problem(message, accelerators.evidence, fix, key=f"min {what}", amount=_amount(low - asked))
+
+
+def _amount(count: Quantity) -> float:
+    # A quantity may have any exponent, a float has not.
+    return float(min(count, 10**15))
 
 
 def _sum(view: WorkloadView, asked: Quantity) -> str:

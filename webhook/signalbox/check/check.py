@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from signalbox.fieldpath import Path, format_path
-from signalbox.finding import CheckSubject, Findings
+from signalbox.finding import CheckSubject, Problems
 from signalbox.review import JsonObject
 from signalbox.workload.view import WorkloadView
 
@@ -32,7 +32,7 @@ class Check:
 
     name: str
     parameters: type[Parameters]
-    run: Callable[[CheckSubject, Any], Findings]
+    run: Callable[[CheckSubject, Any], Problems]
     doc: str
     early: bool = False
     of_change: bool = False

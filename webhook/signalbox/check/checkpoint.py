@@ -104,7 +104,7 @@ def _interruption(view: WorkloadView) -> tuple[str, tuple[Evidence, ...]]:
 
 def _fix(view: WorkloadView, state: str) -> Fix:
     name = view.name.rstrip("-") or view.kind.kind.lower()
-    edit = Edit(("metadata", "annotations", CHECKPOINT_URI), f"s3://BUCKET/{name}")
+    edit = Edit(("metadata", "annotations", CHECKPOINT_URI), f"s3://BUCKET/{name}", to_fill_in=True)
     if state == "unknown":
         return Fix("say where it goes:", (edit,))
     return Fix("mount a PersistentVolumeClaim where it writes, or write to a bucket and declare it:", (edit,))

@@ -42,6 +42,7 @@ from typing import Any, Literal
 from signalbox.check.check import Check, Parameters
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.workload.kinds.kind import mapping
+from signalbox.workload.kinds.table import KINDS
 from signalbox.workload.view import WorkloadView
 
 
@@ -72,14 +73,23 @@ def run(subject: CheckSubject, parameters: ControllerKindParameters) -> list[Pro
     """One problem at most, keyed by the kind."""
     view = subject.view
     kind = view.kind.kind
-    if view.kind.runs == "forever" and view.trains:
+    if view.acts_as.runs == "forever" and view.trains:
         message = f"A {kind} starts training again for ever: when the run succeeds it is run once more, on the same GPUs."
         return [Problem(message, view.type.evidence, _job_from_template(view), key=kind)]
-    # The owner was not written by a controller we know (those are let through before), so it may be anything.
-    if view.kind.runs == "pod" and view.owner is None and _counts(view, parameters.bare_pods):
+    if view.kind.runs == "pod" and not _is_kept_alive(view) and _counts(view, parameters.bare_pods):
         message = "Nothing starts a bare Pod again when its node goes, and its run is lost."
         return [Problem(message, view.type.evidence, _job_from_pod(view), key=kind)]
     return []
+
+
+def _is_kept_alive(view: WorkloadView) -> bool:
+    """Whether some controller may start the Pod again.
+
+    Anyone can write an ownerReference. One of a kind that we judge is written by a controller we know (whose own writes
+    are only audited), or is forged; of other kinds we cannot tell, and the Pod has the benefit of the doubt.
+    """
+    owner = view.owner
+    return owner is not None and (owner.group, owner.kind) not in KINDS
 
 
 def _counts(view: WorkloadView, bare_pods: str) -> bool:
@@ -87,6 +97,8 @@ def _counts(view: WorkloadView, bare_pods: str) -> bool:
 
 
 def _job_from_template(view: WorkloadView) -> Fix:
+    if all(template.path != ("spec", "template") for template in view.templates):
+        return Fix("make it a Job, or a JobSet where several Pods train together, with restartPolicy: OnFailure.")
     spec = mapping(view.object.get("spec"))
     edits = [
         Edit(("apiVersion",), "batch/v1"),

@@ -37,7 +37,7 @@ from pydantic import Field
 from signalbox.check.check import Check, Parameters, literal
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.workload.judgement import Evidence
-from signalbox.workload.priority import KUEUE_PRIORITY_LABEL
+from signalbox.workload.priority import KUEUE_PRIORITY_LABEL, named_class
 from signalbox.workload.signs import glob
 
 
@@ -54,19 +54,24 @@ def run(subject: CheckSubject, parameters: PriorityAllowedParameters) -> Iterato
     instead = literal(parameters.allow)
     seen: set[str] = set()
     for template in view.templates:
-        name = template.spec.get("priorityClassName")
-        name = name if isinstance(name, str) else ""
-        if name in seen or any(glob(pattern).match(name) for pattern in parameters.allow if name):
+        name, path = named_class(view.object, template, view.kind.priority)
+        if (
+            (template.virtual and not name)
+            or name in seen
+            or any(glob(pattern).match(name) for pattern in parameters.allow if name)
+        ):
             continue
         if not name and parameters.unset == "pass":
             continue
         seen.add(name)
-        path = (*template.spec_path, "priorityClassName")
         # Every template that names the class is mended at once.
         edits = tuple(
-            Edit((*other.spec_path, "priorityClassName"), instead)
-            for other in view.templates
-            if (other.spec.get("priorityClassName") or "") == name
+            Edit(place, instead)
+            for place in dict.fromkeys(
+                where
+                for other, (own, where) in ((one, named_class(view.object, one, view.kind.priority)) for one in view.templates)
+                if own == name and not other.virtual
+            )
         )
         allowed = ", ".join(parameters.allow)
         problem = f"Priority class {name} is not for this namespace" if name else "No priority class is given"

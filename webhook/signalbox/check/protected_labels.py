@@ -32,7 +32,7 @@ from signalbox.fieldpath import value_at
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import mapping
-from signalbox.workload.labels import JUDGED_LABELS, QUEUE_LABEL
+from signalbox.workload.labels import QUEUE_LABEL
 from signalbox.workload.signs import glob
 from signalbox.workload.view import WorkloadView
 
@@ -48,7 +48,8 @@ def run(subject: CheckSubject, parameters: ProtectedLabelsParameters) -> Iterato
     view, old = subject.view, subject.old
     if old is None:
         return
-    places = dict.fromkeys((("metadata",), view.queue_metadata))
+    # On a template they are what its Pods carry, and the user's word as much as on the object.
+    places = dict.fromkeys((("metadata",), view.queue_metadata, *view.kind.labelled(view.object)))
     for place in places:
         before = plain_labels(mapping(value_at(old.object, place)))
         after = plain_labels(mapping(value_at(view.object, place)))
@@ -58,10 +59,10 @@ def run(subject: CheckSubject, parameters: ProtectedLabelsParameters) -> Iterato
                 continue
             if name == QUEUE_LABEL and _suspended(old):
                 continue
-            # Inferred anew from the changed object by Signalbox, and never believed.
-            if name in view.ours and name in JUDGED_LABELS:
-                continue
             path = (*place, "labels", name)
+            # A changed template of an older object is injected afresh: its user did not write that.
+            if subject.is_ours(path):
+                continue
             change = "was added" if was is None else "was removed" if now is None else f"was changed from {was} to {now}"
             fix = Fix("leave it out.", (Edit(path, removes=True),)) if was is None else Fix("", (Edit(path, was),))
             yield Problem(

@@ -29,15 +29,18 @@ Passes:
         spec: {restartPolicy: Never, containers: [{name: trainer, image: "registry.example/llm:1"}]}
 """
 
+from collections.abc import Iterator
 from typing import Self
 
 from pydantic import model_validator
 
 from signalbox.check.check import Check, Parameters, literal
+from signalbox.fieldpath import Path, value_at
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.labels import QUEUE_LABEL
 from signalbox.workload.signs import glob
+from signalbox.workload.view import WorkloadView
 
 
 class QueueAllowedParameters(Parameters):
@@ -55,22 +58,33 @@ class QueueAllowedParameters(Parameters):
         return self
 
 
-def run(subject: CheckSubject, parameters: QueueAllowedParameters) -> list[Problem]:
-    """One problem at most, keyed by the queue."""
+def run(subject: CheckSubject, parameters: QueueAllowedParameters) -> Iterator[Problem]:
+    """One problem a queue that is not allowed, wherever in the object it is named, keyed by the queue."""
     view = subject.view
-    queue = view.queue
-    if not queue:
-        return []
-    denied = any(glob(pattern).match(queue) for pattern in parameters.deny)
-    allowed = not parameters.allow or any(glob(pattern).match(queue) for pattern in parameters.allow)
-    if allowed and not denied:
-        return []
-    path = (*view.queue_metadata, "labels", QUEUE_LABEL)
     instead = parameters.instead or literal(parameters.allow)
-    words = f"; it may use {', '.join(parameters.allow)}" if parameters.allow else ""
-    fix = Fix("", (Edit(path, instead),)) if instead else Fix("leave the queue out.", (Edit(path, removes=True),))
-    note = f" {parameters.note}" if parameters.note else ""
-    return [Problem(f"Queue {queue} is not for this work{words}.{note}", (Evidence(path, queue),), fix, key=queue)]
+    for queue in view.queues:
+        denied = any(glob(pattern).match(queue) for pattern in parameters.deny)
+        allowed = not parameters.allow or any(glob(pattern).match(queue) for pattern in parameters.allow)
+        if allowed and not denied:
+            continue
+        words = f"; it may use {', '.join(parameters.allow)}" if parameters.allow else ""
+        note = f" {parameters.note}" if parameters.note else ""
+        paths = tuple(_places(view, queue))
+        if instead:
+            fix = Fix("", tuple(Edit(path, instead) for path in paths))
+        else:
+            fix = Fix("leave the queue out.", tuple(Edit(path, removes=True) for path in paths))
+        evidence = tuple(Evidence(path, queue) for path in paths)
+        yield Problem(f"Queue {queue} is not for this work{words}.{note}", evidence, fix, key=queue)
+
+
+def _places(view: WorkloadView, queue: str) -> Iterator[Path]:
+    metadata: dict[Path, None] = {view.queue_metadata: None, ("metadata",): None}
+    metadata.update(dict.fromkeys((*template.path, "metadata") for template in view.templates))
+    for place in metadata:
+        path = (*place, "labels", QUEUE_LABEL)
+        if value_at(view.object, path) == queue:
+            yield path
 
 
 CHECK = Check("queue-allowed", QueueAllowedParameters, run, __doc__)

@@ -47,10 +47,13 @@ class QueueRequiredParameters(Parameters):
 def run(subject: CheckSubject, parameters: QueueRequiredParameters) -> list[Problem]:
     """One problem at most. Kinds that Kueue does not queue by a label pass."""
     view = subject.view
-    if view.kind.queue is None or view.queue:
+    if not view.takes_queue or view.queue:
         return []
     path = (*view.queue_metadata, "labels", QUEUE_LABEL)
-    fix = Fix("" if parameters.suggest else "name your queue:", (Edit(path, parameters.suggest or "QUEUE"),))
+    if parameters.suggest:
+        fix = Fix("", (Edit(path, parameters.suggest),))
+    else:
+        fix = Fix("name your queue:", (Edit(path, "QUEUE", to_fill_in=True),))
     return [Problem("It stands in no queue.", (), fix, key="queue", fixed_by="queue")]
 
 

@@ -106,7 +106,7 @@ def _paths(view: WorkloadView) -> list[Path]:
 def _value(view: WorkloadView, path: Path) -> int | None:
     value = value_at(view.object, path)
     if value is None:
-        return 0 if path == view.kind.restarts else _DEFAULT_BACKOFF
+        return view.kind.restarts_default if path == view.kind.restarts else _DEFAULT_BACKOFF
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 

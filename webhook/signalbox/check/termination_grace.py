@@ -66,6 +66,9 @@ def run(subject: CheckSubject, parameters: TerminationGraceParameters) -> Iterat
     """One problem a template, keyed by the template's name."""
     view: WorkloadView = subject.view
     for template in view.templates:
+        if template.virtual:
+            # What is not seen here may well have a grace of its own.
+            continue
         value = template.spec.get("terminationGracePeriodSeconds")
         if value is None:
             value = API_DEFAULT

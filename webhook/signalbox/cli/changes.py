@@ -9,6 +9,7 @@ from signalbox.cli.json_line import json_line
 from signalbox.cli.terminal import Terminal
 from signalbox.fieldpath import format_path, value_at
 from signalbox.message import WIDTH, clean, wrap
+from signalbox.patch import path_in
 from signalbox.record import JUDGEMENT, field_path
 from signalbox.review import JsonObject
 from signalbox.workload.labels import INJECTED, INJECTED_LABELS
@@ -52,8 +53,7 @@ def _changes(admission: Admission, mutated: JsonObject) -> Iterator[Change]:
             yield Change(field, after, before, entry.by)
     for operation in admission.mutation.response.patch:
         if operation["op"] == "remove":
-            steps = [step.replace("~1", "/").replace("~0", "~") for step in operation["path"].split("/")[1:]]
-            path = tuple(int(step) if step.isdecimal() else step for step in steps)
+            path = path_in(admission.before, operation["path"])
             if path[-1] in _NOTES:
                 continue
             yield Change(format_path(path, mutated), None, value_at(admission.before, path), "")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from signalbox.cli.errors import REFUSED, UNUSABLE
+from signalbox.cli.inputs import nothing_to_judge
 from signalbox.cli.setup_options import FILES, OUTPUT, SetupOptions, asker, load, setup_options, user_options
 from signalbox.cli.terminal import Terminal, stderr, stdout
 
@@ -64,6 +65,9 @@ def command(
         err.line(str(problem))
     asked = Asked(namespace, asker(user, groups))
     workloads = [manifest for manifest in read.objects if (manifest.group, manifest.kind) in setup.kinds]
+    others = [manifest for manifest in read.objects if (manifest.group, manifest.kind) not in setup.kinds]
+    if nothing_to_judge(read, err):
+        return UNUSABLE
     if fix:
         from signalbox.cli.fixing import write_fixed
 
@@ -72,7 +76,7 @@ def command(
         refused = _print_json(setup, workloads, asked)
     else:
         refused = _print_text(setup, workloads, asked, len(files) > 1 or os.path.isdir(files[0]), stdout())
-        _summary(len(workloads), refused, len(read.objects) - len(workloads), len(read.problems), stdout())
+        _summary(len(workloads), refused, others, len(read.problems), stdout())
     if refused:
         return REFUSED
     return UNUSABLE if read.problems else 0
@@ -109,14 +113,18 @@ def _print_text(setup: "Setup", workloads: "list[Manifest]", asked: "Asked", sev
     return refused
 
 
-def _summary(workloads: int, refused: int, others: int, problems: int, out: Terminal) -> None:
+def _summary(workloads: int, refused: int, others: "list[Manifest]", problems: int, out: Terminal) -> None:
+    from signalbox.cli.inputs import kinds_of
+    from signalbox.message import wrap
+
     text = f"{_count(workloads, 'workload')}: {refused or 'none'} refused" if workloads else "no workload found"
-    if others:
-        text += f", {_count(others, 'other object')} skipped"
     if problems:
         text += f", {problems} could not be read"
+    if others:
+        text += f", {_count(len(others), 'other object')} skipped: {kinds_of(others)}"
     out.line()
-    out.line(text, "bold")
+    for line in wrap("", text, "", "  "):
+        out.line(line, "bold")
 
 
 def _count(number: int, thing: str) -> str:

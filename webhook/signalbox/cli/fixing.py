@@ -1,6 +1,7 @@
 """``check --fix``: the manifests as the cluster would store them, with the fixes of what would be refused applied."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,12 +12,11 @@ from signalbox.cli.changes import shown
 from signalbox.cli.terminal import Terminal
 from signalbox.cli.yaml_text import yaml_documents
 from signalbox.engine import Setup
-from signalbox.fieldpath import Path, format_path
-from signalbox.finding import Edit
+from signalbox.fieldpath import Path, format_path, value_at
 from signalbox.fix import apply_fixes
 from signalbox.manifests import Manifest
-from signalbox.message import clean, describe
-from signalbox.patch import Recorder
+from signalbox.message import clean, describe, wrap
+from signalbox.patch import Recorder, path_in
 from signalbox.review import JsonObject
 
 # A fix may uncover another problem; a chain of them is short.
@@ -24,38 +24,56 @@ _MOST_ROUNDS = 4
 
 
 def write_fixed(setup: Setup, manifests: Sequence[Manifest], asked: Asked, out: Terminal, err: Terminal) -> int:
-    """Writes all objects, the workloads among them mended, and tells on ``err`` what was done. How many stay refused."""
+    """Writes all objects, the workloads among them mended, and tells on ``err`` what was done.
+
+    How many are not done: still refused, or mended with an example that their user has to replace.
+    """
     now, refused = datetime.now(UTC), 0
     written: list[Any] = []
     for manifest in manifests:
         if (manifest.group, manifest.kind) not in setup.kinds:
             written.append(manifest.value)
             continue
-        mended, admission = _mend(setup, manifest, asked, now, err)
-        refused += not admission.allowed
-        for warning in admission.warnings:
-            err.line(f"{manifest.file}: Warning: {warning}")
-        if not admission.allowed:
-            err.line(admission.refusal(manifest.file))
-        written.append(mended)
+        mended = _mend(setup, manifest, asked, now)
+        refused += not mended.admission.allowed or bool(mended.to_fill_in)
+        _tell(err, manifest, mended)
+        written.append(mended.obj)
     if written:
         out.line(yaml_documents(written).rstrip("\n"))
     return refused
 
 
-def _mend(setup: Setup, manifest: Manifest, asked: Asked, now: datetime, err: Terminal) -> tuple[JsonObject, Admission]:
+@dataclass(frozen=True, slots=True)
+class _Mended:
+    """A mended object, what it was, what the webhook says to it now, what was changed, and which fields hold an example."""
+
+    obj: JsonObject
+    was: str
+    admission: Admission
+    changes: list[str]
+    to_fill_in: list[str]
+
+
+def _mend(setup: Setup, manifest: Manifest, asked: Asked, now: datetime) -> _Mended:
     obj = manifest.value
     admission = admit(setup, obj, asked, now)
+    was = describe(admission.decided.view) if admission.decided.view is not None else manifest.kind
+    changes: dict[str, None] = {}
+    to_fill_in: dict[str, None] = {}
     for _ in range(_MOST_ROUNDS):
         refused = [finding for finding in admission.decided.findings if finding.refuses]
-        edits = [edit for finding in refused for edit in finding.fix.edits]
+        # A fix is made for the object with the API server's defaults: what it removes of those, nobody wrote.
+        edits = [edit for finding in refused for edit in finding.fix.edits if not edit.removes or _has(obj, edit.path)]
         if not edits:
             break
         for edit in edits:
-            err.line(f"{manifest.file}: {_told(admission, edit)}")
+            field = clean(format_path(edit.path, admission.after), 200)
+            changes[f"removed {field}" if edit.removes else f"set {field}: {shown(edit.value)}"] = None
+            if edit.to_fill_in:
+                to_fill_in[f"{field}: {shown(edit.value)}"] = None
         obj = apply_fixes(obj, refused)
         admission = admit(setup, obj, asked, now)
-    return _injected(obj, admission), admission
+    return _Mended(_injected(obj, admission), was, admission, list(changes), list(to_fill_in))
 
 
 def _injected(obj: JsonObject, admission: Admission) -> JsonObject:
@@ -68,7 +86,7 @@ def _injected(obj: JsonObject, admission: Admission) -> JsonObject:
         raise ValueError("the patch does not lead to the object it was made for")
     recorder = Recorder(obj)
     for operation in operations:
-        path = _path(operation["path"], admission.before)
+        path = path_in(admission.before, operation["path"])
         if operation["op"] == "remove":
             recorder.remove(path)
         elif path[-1] == "-":
@@ -78,23 +96,25 @@ def _injected(obj: JsonObject, admission: Admission) -> JsonObject:
     return recorder.object
 
 
-def _path(pointer: str, root: Any) -> Path:
-    """A JSON pointer as a path in ``root``: a step into a list is an index there."""
-    path: list[str | int] = []
-    here = root
-    for part in pointer.split("/")[1:]:
-        step = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(here, list) and step.isdecimal():
-            path.append(int(step))
-            here = here[int(step)] if int(step) < len(here) else None
-        else:
-            path.append(step)
-            here = here.get(step) if isinstance(here, dict) else None
-    return tuple(path)
+def _has(obj: JsonObject, path: Path) -> bool:
+    parent, step = value_at(obj, path[:-1]), path[-1]
+    if isinstance(parent, list):
+        return isinstance(step, int) and step < len(parent)
+    return isinstance(parent, dict) and step in parent
 
 
-def _told(admission: Admission, edit: Edit) -> str:
-    view = admission.decided.view
-    field = clean(format_path(edit.path, admission.after), 200)
-    change = f"removed {field}" if edit.removes else f"set {field}: {shown(edit.value)}"
-    return f"{describe(view)}: {change}" if view is not None else change
+def _tell(err: Terminal, manifest: Manifest, mended: _Mended) -> None:
+    """What was done to one workload, below its name, and why it would be refused still."""
+    told = [
+        *mended.changes,
+        *(f"still yours to fill in: {field}" for field in mended.to_fill_in),
+        *(f"Warning: {warning}" for warning in mended.admission.warnings),
+    ]
+    if told:
+        for line in wrap("", f"{manifest.file}: {mended.was}", "", "  "):
+            err.line(line)
+    for text in told:
+        for line in wrap("", text, "  ", "      "):
+            err.line(line)
+    if not mended.admission.allowed:
+        err.line(mended.admission.refusal(manifest.file))

@@ -1,13 +1,13 @@
 """``signalbox inspect``: what a workload is taken for, and the evidence."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from signalbox.cli.errors import UNUSABLE
+from signalbox.cli.inputs import nothing_to_judge
 from signalbox.cli.json_line import json_line
-from signalbox.cli.setup_options import CLUSTER, FILES, OUTPUT, SIGNS, stop_at
+from signalbox.cli.setup_options import CLUSTER, FILES, OUTPUT, SIGNS, SetupOptions, load
 from signalbox.cli.terminal import Terminal, stderr, stdout
 from signalbox.review import JsonObject
 from signalbox.workload.judgement import Evidence
@@ -37,16 +37,10 @@ Examples:
 @OUTPUT
 def command(files: tuple[str, ...], signs: tuple[str, ...], cluster: str | None, namespace: str, output: str) -> int:
     """Prints the judgements of every workload document."""
-    from signalbox.configuration import load_cluster, load_signs
     from signalbox.engine.gate import view_of
-    from signalbox.engine.setup import Setup
     from signalbox.manifests import own_namespace, read_manifests
-    from signalbox.policy.policy_set import PolicySet
 
-    loaded = load_signs([Path(path) for path in signs])
-    known, cluster_problems = load_cluster(Path(cluster) if cluster else None)
-    stop_at((*loaded.problems, *cluster_problems))
-    setup = Setup(loaded.signs, PolicySet(), known)
+    setup = load(SetupOptions(signs=signs, cluster=cluster), judging=False)
     out, err = stdout(), stderr()
     read = read_manifests(files)
     for problem in read.problems:
@@ -67,6 +61,8 @@ def command(files: tuple[str, ...], signs: tuple[str, ...], cluster: str | None,
         shown += 1
         for line in lines:
             out.line(line)
+    if nothing_to_judge(read, err):
+        return UNUSABLE
     if not shown and output == "text":
         err.line(f"no workload found in {len(read.objects)} object{'' if len(read.objects) == 1 else 's'}")
     return UNUSABLE if read.problems and not read.objects else 0
@@ -78,6 +74,8 @@ def _json_lines(manifest: "Manifest", view: "WorkloadView") -> list[str]:
 
 def inspection(manifest: "Manifest", view: "WorkloadView") -> JsonObject:
     """The judgements as data."""
+    from signalbox.policy.workload_value import number
+
     accelerators, priority = view.accelerators, view.priority
     return {
         "file": manifest.file,
@@ -90,8 +88,8 @@ def inspection(manifest: "Manifest", view: "WorkloadView") -> JsonObject:
         "checkpoint": _judgement(view.checkpoint, view),
         "spot": _judgement(view.spot, view),
         "accelerators": {
-            "perPod": _number(accelerators.per_pod),
-            "total": _number(accelerators.total),
+            "perPod": number(accelerators.per_pod),
+            "total": number(accelerators.total),
             "placeholder": accelerators.placeholder,
         },
         "priority": {
@@ -109,10 +107,6 @@ def _judgement(judgement: "Judgement", view: "WorkloadView") -> JsonObject:
         "state": judgement.state,
         "evidence": [evidence.as_json(view.object) for evidence in judgement.evidence],
     }
-
-
-def _number(value: Any) -> int | float:
-    return value.numerator if value.denominator == 1 else float(value)
 
 
 def _text_lines(manifest: "Manifest", view: "WorkloadView", out: Terminal) -> list[str]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _HELP = """Find mistakes in policy files: all of them in one run, with file, line, column and key path.
 
 PATH is a file or a folder (its tests folder is left out); without one, the shipped policies are read.
-Warnings, such as an exception that is over, leave the exit code at 0.
+Warnings, such as an exception that has ended, leave the exit code at 0.
 
 \b
 Examples:
@@ -33,23 +33,26 @@ Examples:
 @OUTPUT
 def command(paths: tuple[str, ...], signs: tuple[str, ...], output: str) -> int:
     """Prints every problem; 1 where one is an error."""
-    from signalbox.configuration import load_setup
+    from signalbox.configuration import NOT_POLICIES, load_setup
+    from signalbox.manifests import SUFFIXES, other_files
 
     missing = [path for path in (*paths, *signs) if not Path(path).exists()]
     if missing:
         raise CommandError(f"{missing[0]}: there is no such file or folder")
     loaded = load_setup([Path(path) for path in paths] or None, [Path(path) for path in signs], now=datetime.now(UTC))
-    out = stdout()
+    out, err = stdout(), stderr()
     for problem in loaded.problems:
         if output == "json":
             click.echo(json_line(_as_json(problem)))
         else:
             _write(problem, out)
+    for other in (file for path in (*paths, *signs) for file in other_files(path, NOT_POLICIES)):
+        err.line(f"{other}: not read, only files that end in {', '.join(SUFFIXES)} are")
     if output == "text":
         policies, problems = len(loaded.setup.policies.policies), len(loaded.problems)
         counted = f"{policies} polic{'y' if policies == 1 else 'ies'} read, "
         counted += f"{problems or 'no'} problem{'' if problems == 1 else 's'}"
-        stderr().line(counted, "bold")
+        err.line(counted, "bold")
     return REFUSED if loaded.errors else 0
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from signalbox.manifests import read_manifests
-from signalbox.policy.documents import API_VERSION, Metadata, Text
+from signalbox.policy.documents import API_VERSION, ApiVersion, Metadata, Text
 from signalbox.policy.match_document import Listed, Strict
 from signalbox.policy.nearest import nearest
 from signalbox.policy.problem import PolicyProblem, Problems
@@ -98,7 +98,7 @@ class PolicyTestSpec(Strict):
 class PolicyTestDocument(Strict):
     """``kind: PolicyTest``."""
 
-    apiVersion: Literal["policy.workload.ai/v1alpha1"]
+    apiVersion: ApiVersion
     kind: Literal["PolicyTest"]
     metadata: Metadata
     spec: PolicyTestSpec

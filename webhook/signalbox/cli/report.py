@@ -11,7 +11,6 @@ from signalbox.message import clean, describe, wrap
 from signalbox.review import JsonObject
 
 # The words with which the engine says what it has not been told.
-_NOT_TOLD = "not known: "
 _USER = "the user who asks"
 _PLACEHOLDER = "placeholder"
 
@@ -91,16 +90,14 @@ def _not_judged(admission: Admission) -> dict[str, list[str]]:
     reasons: dict[str, list[str]] = {}
     for finding in admission.not_judged:
         reason = clean(finding.message, 200)
-        hints = ", ".join(_options_that_tell(finding.message))
+        hints = ", ".join(_options_that_tell(finding.unknown))
         reasons.setdefault(f"{reason}; see {hints}" if hints else reason, []).append(finding.rule)
     return reasons
 
 
-def _options_that_tell(reason: str) -> list[str]:
+def _options_that_tell(words: tuple[str, ...]) -> list[str]:
     """Which options would have told what was not known."""
-    if not reason.startswith(_NOT_TOLD):
-        return []
-    unknown = [part for part in reason.removeprefix(_NOT_TOLD).split(", ") if _PLACEHOLDER not in part]
+    unknown = [part for part in words if _PLACEHOLDER not in part]
     options = [] if _USER not in unknown else ["--as", "--as-group"]
     return options + (["--cluster"] if set(unknown) - {_USER} else [])
 

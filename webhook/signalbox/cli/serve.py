@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
-from signalbox.cli.setup_options import MODES
-
-if TYPE_CHECKING:
-    from signalbox.server.source import LoadResult
+from signalbox.controllers import JOB_SET_CONTROLLER, KUEUE_CONTROLLER
+from signalbox.policy.mode import MODE_WORDS, Mode
+from signalbox.server.logs import LEVELS
+from signalbox.server.options import BODY_LIMIT
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -23,16 +24,24 @@ Examples:
   signalbox certs issue && signalbox serve --cert certs/tls.crt --key certs/tls.key
   signalbox serve --cert /tls/tls.crt --key /tls/tls.key --policies /policies --max-mode audit
 """
-_DEFAULT_KUEUE = "system:serviceaccount:kueue-system:kueue-controller-manager"
-_DEFAULT_JOB_SET = "system:serviceaccount:jobset-system:jobset-controller-manager"
 _FILE = click.Path()
 _PORT = click.IntRange(0, 65535)
+_MODE = click.Choice(MODE_WORDS)
+
+
+class _Option(click.Option):
+    """An option whose fault is told of what was written: the option, or the environment variable."""
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        """How the message names it."""
+        given = ctx.get_parameter_source(self.name) if ctx is not None and self.name else None
+        return f"'{self.envvar}'" if given is ParameterSource.ENVIRONMENT else super().get_error_hint(ctx)
 
 
 def _option(name: str, *, variable: str = "", **settings: Any) -> Callable[[Command], Command]:
     variable = variable or "SIGNALBOX_" + name.removeprefix("--").replace("-", "_").upper()
     settings.setdefault("show_default", True)
-    return click.option(name, envvar=variable, **settings)
+    return click.option(name, cls=_Option, envvar=variable, **settings)
 
 
 @click.command(help=_HELP, short_help="Run the webhook.")
@@ -41,7 +50,7 @@ def _option(name: str, *, variable: str = "", **settings: Any) -> Callable[[Comm
 @_option("--policies", type=_FILE, multiple=True, show_default="the shipped set", help="A file or folder; repeatable.")
 @_option("--signs", type=_FILE, multiple=True, show_default=False, help="WorkloadSigns beside the shipped ones.")
 @_option("--cluster", type=_FILE, show_default=False, help="What is known of the cluster: a folder of YAML.")
-@_option("--max-mode", type=click.Choice(MODES), default="enforce", help="No rule bites harder: audit for a first rollout.")
+@_option("--max-mode", type=_MODE, default="enforce", help="No rule bites harder: audit for a first rollout.")
 @_option("--address", default="0.0.0.0", help="Where to listen.")  # noqa: S104 the API server has to reach it
 @_option("--port", type=_PORT, default=8443, help="0 takes a free one.")
 @_option("--metrics-address", default="127.0.0.1", help="Where /metrics listens.")
@@ -53,11 +62,11 @@ def _option(name: str, *, variable: str = "", **settings: Any) -> Callable[[Comm
 @_option("--stop-seconds", type=click.IntRange(1, 600), default=15, help="The time for accepted requests after that.")
 @_option("--poll-seconds", type=click.FloatRange(0.05, 3600), default=1.0, help="How often files are looked at for changes.")
 @_option("--body-seconds", type=click.FloatRange(0.1, 600), default=5.0, help="What a client gets to send its body.")
-@_option("--body-limit", type=click.IntRange(1024), default=8 * 1024 * 1024, help="The largest body, in bytes.")
+@_option("--body-limit", type=click.IntRange(1024), default=BODY_LIMIT, help="The largest body, in bytes.")
 @_option("--verify-patches", is_flag=True, show_default=False, help="Apply each patch before it is sent, and drop a wrong one.")
-@_option("--kueue-account", default=_DEFAULT_KUEUE, help="The user name of Kueue's controller.")
-@_option("--jobset-account", default=_DEFAULT_JOB_SET, help="The user name of JobSet's controller.")
-@_option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", help="The lowest one.")
+@_option("--kueue-account", default=KUEUE_CONTROLLER, help="The user name of Kueue's controller.")
+@_option("--jobset-account", default=JOB_SET_CONTROLLER, help="The user name of JobSet's controller.")
+@_option("--log-level", type=click.Choice(list(LEVELS)), default="info", help="The lowest one.")
 def command(
     cert: str,
     key: str,
@@ -84,16 +93,23 @@ def command(
 ) -> int:
     """Serves until SIGTERM."""
     from signalbox.configuration import shipped_policies
+    from signalbox.controllers import default_controllers
+    from signalbox.server.loading import SetupLoader
     from signalbox.server.options import ServerOptions
     from signalbox.server.serve import run_server
 
-    paths = [Path(path) for path in policies] or [shipped_policies()]
-    sign_paths = [Path(path) for path in signs]
-    folder = Path(cluster) if cluster else None
+    loader = SetupLoader(
+        policies=[Path(path) for path in policies] or [shipped_policies()],
+        signs=[Path(path) for path in signs],
+        cluster=Path(cluster) if cluster else None,
+        max_mode=Mode.parse(max_mode),
+        verify_patches=verify_patches,
+        controllers=default_controllers(kueue_account, jobset_account),
+    )
     options = ServerOptions(
         certificate=Path(cert),
         key=Path(key),
-        watch=(*paths, *sign_paths, *([folder] if folder else [])),
+        watch=loader.paths,
         address=address,
         port=port,
         metrics_address=metrics_address,
@@ -108,35 +124,4 @@ def command(
         log_level=log_level,
     )
 
-    def load() -> "LoadResult":
-        return _load(paths, sign_paths, folder, max_mode, verify_patches, kueue_account, jobset_account)
-
-    return run_server(options, load)
-
-
-def _load(
-    policies: list[Path],
-    signs: list[Path],
-    cluster: Path | None,
-    max_mode: str,
-    verify_patches: bool,
-    kueue_account: str,
-    jobset_account: str,
-) -> "LoadResult":
-    from signalbox.configuration import load_setup
-    from signalbox.controllers import default_controllers
-    from signalbox.policy.mode import Mode
-    from signalbox.server.source import LoadResult
-
-    loaded = load_setup(
-        policies,
-        signs,
-        cluster,
-        max_mode=Mode.parse(max_mode),
-        verify_patches=verify_patches,
-        controllers=default_controllers(kueue_account, jobset_account),
-    )
-    names = tuple(policy.name for policy in loaded.setup.policies.policies)
-    # Where no policy at all could be read there is nothing to go on with.
-    setup = loaded.setup if names else None
-    return LoadResult(setup, tuple(str(problem) for problem in loaded.errors), names, loaded.signs)
+    return run_server(options, loader)

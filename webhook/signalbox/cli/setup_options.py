@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from signalbox.cli.errors import CommandError
+from signalbox.policy.mode import MODE_WORDS, Mode
 
 if TYPE_CHECKING:
+    from signalbox.configuration import LoadedSetup
     from signalbox.engine import Setup
     from signalbox.policy.problem import PolicyProblem
     from signalbox.review import UserInfo
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-MODES = ("disabled", "audit", "warn", "enforce")
 _PATH = click.Path()
 _SERVICE_ACCOUNT = "system:serviceaccount:"
 
@@ -45,15 +46,16 @@ FILES = click.argument("files", nargs=-1, required=True, type=click.Path(allow_d
 PATHS = click.argument("paths", nargs=-1, type=_PATH, metavar="[PATH...]")
 
 
-def policies_option(what_for: str) -> Callable[[Command], Command]:
+def policies_option(what_for: str, default: str = "the shipped set") -> Callable[[Command], Command]:
     """``--policies``, with what they are for."""
-    text = f"{what_for}  [default: the shipped set]"
+    text = f"{what_for}  [default: {default}]"
     return click.option("--policies", multiple=True, type=_PATH, metavar="PATH", help=text)
 
 
 def setup_options(command: Command) -> Command:
     """Adds ``--policies``, ``--signs``, ``--cluster`` and ``--max-mode``."""
-    mode = click.option("--max-mode", type=click.Choice(MODES), default="enforce", help="No rule bites harder, as in serve.")
+    words = click.Choice(MODE_WORDS)
+    mode = click.option("--max-mode", type=words, default="enforce", help="No rule bites harder, as in serve.")
     return _with(command, policies_option("Policies to judge by; repeatable."), SIGNS, CLUSTER, mode)
 
 
@@ -73,19 +75,28 @@ def _with(command: Command, *options: Callable[[Command], Command]) -> Command:
     return command
 
 
-def load(options: SetupOptions) -> "Setup":
-    """The setup to judge by. Raises CommandError where policies, signs or cluster cannot be used."""
-    from signalbox.configuration import load_setup
-    from signalbox.policy.mode import Mode
+def load(options: SetupOptions, judging: bool = True) -> "Setup":
+    """The setup to judge by, or without ``judging`` one that has no policy.
 
-    loaded = load_setup(
-        [Path(path) for path in options.policies] or None,
+    Raises CommandError where policies, signs or cluster cannot be used.
+    """
+    loaded = load_all(options, judging)
+    stop_at(loaded.errors)
+    for warning in loaded.warnings:
+        click.echo(str(warning), err=True)
+    return loaded.setup
+
+
+def load_all(options: SetupOptions, judging: bool = True) -> "LoadedSetup":
+    """The setup with everything that is wrong with it."""
+    from signalbox.configuration import load_setup
+
+    return load_setup(
+        ([Path(path) for path in options.policies] or None) if judging else [],
         [Path(path) for path in options.signs],
         Path(options.cluster) if options.cluster else None,
         max_mode=Mode.parse(options.max_mode),
     )
-    stop_at(loaded.errors)
-    return loaded.setup
 
 
 def stop_at(errors: "Sequence[PolicyProblem]") -> None:

@@ -1,14 +1,13 @@
 """``signalbox test``: runs the test cases of policies."""
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from signalbox.cli.errors import REFUSED, CommandError
 from signalbox.cli.setup_options import PATHS, SIGNS, policies_option, stop_at
-from signalbox.cli.terminal import Terminal, stdout
+from signalbox.cli.terminal import Terminal, stderr, stdout
 
 if TYPE_CHECKING:
     from signalbox.cli.policy_test import PolicyTest
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
 _HELP = """Run the test cases of policies: PolicyTest documents, each a list of workloads and what must come of them.
 
 PATH is a file or folder; without one, policies/tests is run, else the shipped set's tests.
+A test is run against the policies that it names itself (spec.policies), else those of --policies, else, where its
+folder is called tests, those beside that folder, else the shipped set. The last line says which it was.
 
 \b
 Examples:
@@ -37,25 +38,27 @@ A test:
         namespace: research
         expect: {refusedBy: [spot/restartable], message: [no durable checkpoint]}
 """
-_USUAL = Path("policies/tests")
 
 
 @click.command(help=_HELP, short_help="Run the test cases of policies.")
 @PATHS
-@policies_option("Policies for the tests that name none; repeatable.")
+@policies_option("Policies for the tests that name none; repeatable.", "see above")
 @SIGNS
 @click.option("-v", "--verbose", is_flag=True, help="List the cases that pass, too.")
 @click.option("--coverage", is_flag=True, help="List the rules that no case breaks.")
 def command(paths: tuple[str, ...], policies: tuple[str, ...], signs: tuple[str, ...], verbose: bool, coverage: bool) -> int:
     """Runs every case; 1 where one fails."""
     from signalbox.cli.policy_test import read_policy_tests
+    from signalbox.cli.test_setups import TestSetups, default_tests
 
     out = stdout()
-    tests, problems = read_policy_tests(paths or (str(_default_tests()),))
+    if not paths:
+        paths = (default_tests(stderr()),)
+    tests, problems = read_policy_tests(paths)
     stop_at(problems)
     if not tests:
-        raise CommandError(f"no PolicyTest in {', '.join(paths) or _default_tests()}")
-    setups = _Setups(policies, signs)
+        raise CommandError(f"no PolicyTest in {', '.join(paths)}")
+    setups = TestSetups(policies, signs)
     now, passed, failed = datetime.now(UTC), 0, 0
     broken: set[str] = set()
     for test in tests:
@@ -66,37 +69,12 @@ def command(paths: tuple[str, ...], policies: tuple[str, ...], signs: tuple[str,
             _write(test, result, verbose, out)
     if coverage:
         _write_coverage(setups.rules(), broken, out)
+    against = f"against {setups.text}"
     if failed:
-        out.line(f"{failed} of {_cases(passed + failed)} failed", "red", "bold")
+        out.line(f"{failed} of {_cases(passed + failed)} failed {against}", "red", "bold")
         return REFUSED
-    out.line(f"{_cases(passed)} passed", "green", "bold")
+    out.line(f"{_cases(passed)} passed {against}", "green", "bold")
     return 0
-
-
-class _Setups:
-    """The setup of each test; tests that judge by the same files share one."""
-
-    def __init__(self, policies: tuple[str, ...], signs: tuple[str, ...]) -> None:
-        self._policies = [Path(path) for path in policies]
-        self._signs = [Path(path) for path in signs]
-        self._known: dict[tuple[Path | None, Path | None], Setup] = {}
-
-    def of(self, test: "PolicyTest") -> "Setup":
-        from signalbox.configuration import load_setup
-
-        policies = test.folder / test.spec.policies if test.spec.policies else None
-        cluster = test.folder / test.spec.cluster if test.spec.cluster else None
-        key = (policies, cluster)
-        if key not in self._known:
-            loaded = load_setup([policies] if policies else self._policies or None, self._signs, cluster)
-            stop_at(loaded.errors)
-            self._known[key] = loaded.setup
-        return self._known[key]
-
-    def rules(self) -> list[str]:
-        """Every rule of every set that was tested."""
-        found = (rule.id for setup in self._known.values() for policy in setup.policies.policies for rule in policy.rules)
-        return sorted(set(found))
 
 
 def _run(test: "PolicyTest", setup: "Setup", now: datetime) -> "list[CaseResult]":
@@ -109,12 +87,6 @@ def _run(test: "PolicyTest", setup: "Setup", now: datetime) -> "list[CaseResult]
             raise CommandError(f"{test.document.file}:{test.line(index)}: {unknown}")
         results.append(run_case(index, case, test.objects[index], setup, test.spec.now or now))
     return results
-
-
-def _default_tests() -> Path:
-    from signalbox.configuration import shipped_policies
-
-    return _USUAL if _USUAL.is_dir() else shipped_policies() / "tests"
 
 
 def _write(test: "PolicyTest", result: "CaseResult", verbose: bool, out: Terminal) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from signalbox.cluster.view import UNKNOWN, PriorityClass, UnknownType
-from signalbox.manifests import Manifest, read_manifests
+from signalbox.manifests import Manifest, Manifests, read_manifests
 from signalbox.source import SourceProblem
 from signalbox.workload.kinds.kind import mapping
 
@@ -56,10 +56,20 @@ class FolderCluster:
         """Whether the LocalQueue exists; known as soon as any LocalQueue or ClusterQueue is in the folder."""
         return UNKNOWN if self.local_queues is None else (namespace, name) in self.local_queues
 
+    @property
+    def knows_nothing(self) -> bool:
+        """Whether nothing that was read tells of a cluster."""
+        known = (self.priority_classes, self.workload_priority_classes, self.local_queues)
+        return not self.namespaces and all(one is None for one in known)
+
 
 def read_cluster(folder: str) -> tuple[FolderCluster, tuple[SourceProblem, ...]]:
     """The view of a folder (or of one file), and what in it could not be read."""
-    found = read_manifests([folder])
+    return cluster_of(read_manifests([folder]))
+
+
+def cluster_of(found: Manifests) -> tuple[FolderCluster, tuple[SourceProblem, ...]]:
+    """The view of manifests that were read already."""
     problems = list(found.problems)
     cluster = _cluster(found.objects, problems)
     return cluster, tuple(problems)

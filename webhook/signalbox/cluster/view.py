@@ -1,7 +1,6 @@
 """What the engine asks of the cluster. Each answer may be UNKNOWN: then what needs it is *not judged*.
 
-The core knows only this protocol. Implementations live outside: a folder of YAML for the command line, a watch cache in
-the server.
+The core knows only this protocol. Implementations live outside: today a folder of YAML (``cluster/folder.py``).
 """
 
 from collections.abc import Mapping

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from signalbox.controllers import CRON_JOB_CONTROLLER
 from signalbox.engine.setup import Setup
-from signalbox.record import Record, own_labels, read_record
+from signalbox.record import Record, only_injectable, own_labels, read_record
 from signalbox.review import JsonObject, Request
 from signalbox.workload.kinds.kind import WorkloadKind, mapping
+from signalbox.workload.labels import SCHEDULER_QUEUE_ANNOTATION
 from signalbox.workload.view import WorkloadView
 
 _OUR_PREFIX = "workload.ai/"
@@ -42,7 +43,7 @@ def open_case(setup: Setup, request: Request) -> Case | None:
         return None
     if request.user is not None and request.user.username in setup.controllers.never_judged:
         return None
-    record = read_record(request.object)
+    record = only_injectable(read_record(request.object), setup.injected_names, kind.suspend)
     view = view_of(setup, request.object, kind, request.namespace, record)
     controller = setup.controllers.made_from(request, view.owner, setup.kinds)
     if controller is None:
@@ -52,7 +53,7 @@ def open_case(setup: Setup, request: Request) -> Case | None:
 
 def view_of(setup: Setup, obj: JsonObject, kind: WorkloadKind, namespace: str, record: Record | None = None) -> WorkloadView:
     """The view of an object as it stands, with the labels that are ours marked as such; ``record`` is its record, if read."""
-    record = read_record(obj) if record is None else record
+    record = only_injectable(read_record(obj), setup.injected_names, kind.suspend) if record is None else record
     ours = own_labels(record, obj) if record else frozenset()
     return WorkloadView(obj, kind, setup.signs, setup.cluster, namespace, ours)
 
@@ -70,7 +71,7 @@ def is_untouched(setup: Setup, case: Case) -> bool:
     deleted only the spec counts.
     """
     old, new = case.request.old_object, case.request.object
-    if old is None or new is None or old.get("spec") != new.get("spec"):
+    if old is None or new is None or _without_metadata(old) != _without_metadata(new):
         return False
     metadata, before = mapping(new.get("metadata")), mapping(old.get("metadata"))
     if metadata.get("deletionTimestamp") is not None:
@@ -80,6 +81,11 @@ def is_untouched(setup: Setup, case: Case) -> bool:
     return _read(setup, metadata) == _read(setup, before)
 
 
+def _without_metadata(obj: JsonObject) -> JsonObject:
+    # A PodTemplate has no spec: whatever is neither metadata nor status says what the object is.
+    return {key: value for key, value in obj.items() if key not in ("metadata", "status")}
+
+
 def is_being_deleted(case: Case) -> bool:
     """Whether the object only waits for its finalizers."""
     return case.view.metadata.get("deletionTimestamp") is not None
@@ -87,5 +93,5 @@ def is_being_deleted(case: Case) -> bool:
 
 def _read(setup: Setup, metadata: JsonObject) -> JsonObject:
     annotations = mapping(metadata.get("annotations"))
-    known = setup.signs.accelerator_annotations
+    known = (*setup.signs.accelerator_annotations, SCHEDULER_QUEUE_ANNOTATION)
     return {name: value for name, value in annotations.items() if name.startswith(_OUR_PREFIX) or name in known}

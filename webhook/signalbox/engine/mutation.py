@@ -5,27 +5,33 @@ from functools import partial
 
 from signalbox import message
 from signalbox.engine.gate import Case, is_being_deleted, is_untouched, old_view_of, open_case, view_of
-from signalbox.engine.rules import applies, judge
+from signalbox.engine.rules import Judged, applies, judge
 from signalbox.engine.setup import CaughtError, Outcome, Setup
 from signalbox.engine.validation import answer
+from signalbox.finding import Result
 from signalbox.inject.plan import Plan, Sourced, merge_injections
 from signalbox.inject.queue import inject as inject_queue
 from signalbox.inject.table import INJECTORS
 from signalbox.inject.target import Target
 from signalbox.patch import Recorder
 from signalbox.policy.mode import Mode
+from signalbox.policy.policy_set import effective_mode
 from signalbox.policy.subject import Subject
 from signalbox.record import (
     JUDGEMENT,
+    Record,
+    Restored,
+    only_injectable,
     own_labels,
     read_record,
     restore,
     still_ours,
+    unite,
     without_ours,
     write_record,
 )
 from signalbox.review import JsonObject, Request, Response
-from signalbox.workload.labels import CHECKPOINT_LABEL, FRAMEWORK_LABEL, JUDGED_LABELS, TYPE_LABEL
+from signalbox.workload.labels import CHECKPOINT_LABEL, FRAMEWORK_LABEL, JUDGED_LABELS, QUEUE_LABEL, TYPE_LABEL
 from signalbox.workload.view import WorkloadView
 
 
@@ -38,24 +44,25 @@ def mutate(setup: Setup, request: Request, now: datetime) -> Outcome:
         case = open_case(setup, request)
         if case is None or is_being_deleted(case):
             return Outcome(Response(request.uid))
-        too_early = _is_refused_early(setup, case, now)
+        early = _judge_early(setup, case, now)
         if case.made_by_controller and not case.made_by_cron_job:
             return Outcome(Response(request.uid), view=case.view)
-        target, plan = _inject(setup, case)
-        if too_early:
-            return _refused(setup, case, target, now)
-        return _patched(setup, case, target, plan)
+        target = _inject(setup, case, now)
+        if any(finding.result is Result.FAIL and finding.refuses for finding in early.findings):
+            refused = _refused(setup, case, target, now)
+            if not refused.response.allowed:
+                return refused
+        return _patched(setup, case, target, tuple(early.errors))
     except Exception as error:  # noqa: BLE001 no patch, allowed, counted: the cluster never stops because of us
         return Outcome(Response(request.uid), errors=(CaughtError("mutate", error),))
 
 
-def _is_refused_early(setup: Setup, case: Case, now: datetime) -> bool:
+def _judge_early(setup: Setup, case: Case, now: datetime) -> Judged:
     # Custom resources are stored as they are and reach /validate.
     if not case.kind.defaulted or case.made_by_controller or (case.is_update and is_untouched(setup, case)):
-        return False
+        return Judged([], [])
     old = old_view_of(setup, case) if case.is_update else None
-    judged = judge(setup, case.request, case.view, old, now, Mode.ENFORCE, early=True)
-    return any(finding.refuses for finding in judged.findings)
+    return judge(setup, case.request, case.view, old, now, Mode.ENFORCE, early=True)
 
 
 def _refused(setup: Setup, case: Case, target: Target, now: datetime) -> Outcome:
@@ -63,41 +70,54 @@ def _refused(setup: Setup, case: Case, target: Target, now: datetime) -> Outcome
     view = view_of(setup, target.recorder.object, case.kind, case.request.namespace)
     old = old_view_of(setup, case) if case.is_update else None
     judged = judge(setup, case.request, view, old, now, Mode.ENFORCE)
-    return answer(case.request, view, judged.findings, judged.errors)
+    # A fault of ours never refuses here, whatever its rule says.
+    findings = [finding for finding in judged.findings if finding.result is not Result.ERROR]
+    return answer(case.request, view, findings, judged.errors)
 
 
-def _inject(setup: Setup, case: Case) -> tuple[Target, Plan | None]:
+def _inject(setup: Setup, case: Case, now: datetime) -> Target:
     request = case.request
     obj: JsonObject = request.object or {}
     recorder = Recorder(obj)
-    theirs: frozenset[str] = frozenset()
+    restored = Restored()
     old = request.old_object if case.is_update else None
-    record = read_record(old) if old is not None else case.record
+    hinted = earlier = case.record
     if old is not None:
-        theirs = restore(recorder, old, record)
         # What the request says of our record is not believed: the old object's is what we wrote.
-        record = still_ours(record, recorder.object)
-    elif record:
-        record = still_ours(record, obj)
-    if record:
-        view = view_of(setup, without_ours(recorder.object, record), case.kind, request.namespace)
+        earlier = only_injectable(read_record(old), setup.injected_names, case.kind.suspend)
+        restored = restore(recorder, old, earlier)
+        earlier = still_ours(earlier, recorder.object)
+    record = dict(earlier) if old is not None else {}
+    # Anyone may have written the request's own record, and an earlier pass of ours over this request may have: an entry of
+    # it counts only if an injector writes that field now.
+    earlier = unite(still_ours(hinted, recorder.object), record) if hinted else record
+    if earlier:
+        view = view_of(setup, without_ours(recorder.object, earlier), case.kind, request.namespace)
     elif recorder.operations:
         view = view_of(setup, recorder.object, case.kind, request.namespace)
     else:
         view = case.view
-    target = Target(view, recorder, record, theirs)
-    plan: Plan | None = None
+    target = Target(view, recorder, record, earlier, restored.theirs, warnings=_kept_queues(earlier, restored))
     if old is None or (case.kind.injected_on_update and _template_changed(case, old, recorder.object)):
         plan = _plan(setup, case, view)
         if not case.made_by_cron_job:
-            target.infer_labels = partial(_inferred_labels, setup, case, target, plan)
+            target.infer_labels = partial(_inferred_labels, setup, case, target, plan, now)
         for inject in INJECTORS:
             # On UPDATE a queue on metadata stays as it is: Kueue refuses to change it once Pods run.
             if inject is inject_queue and old is not None and case.kind.queue == ("metadata",):
                 continue
             inject(plan, target)
     write_record(recorder, target.record)
-    return target, plan
+    return target
+
+
+def _kept_queues(record: Record, restored: Restored) -> list[str]:
+    """A queue label that somebody took off and that is there again would be a riddle."""
+    return [
+        f"queue {record[field].set} stays: Signalbox set it (policy {record[field].by})"
+        for field in sorted(restored.put_back)
+        if field.endswith(f"[{QUEUE_LABEL}]") and field in record
+    ]
 
 
 def _plan(setup: Setup, case: Case, view: WorkloadView) -> Plan:
@@ -112,11 +132,11 @@ def _template_changed(case: Case, old: JsonObject, new: JsonObject) -> bool:
     return [template.body for template in before] != [template.body for template in after]
 
 
-def _inferred_labels(setup: Setup, case: Case, target: Target, plan: Plan) -> dict[str, Sourced]:
+def _inferred_labels(setup: Setup, case: Case, target: Target, plan: Plan, now: datetime) -> dict[str, Sourced]:
     """Type, framework and ``checkpoint: required``, inferred from the result of the other injectors."""
     obj = target.recorder.object
     declared = bool(plan.annotations) or any(name in plan.labels for name in JUDGED_LABELS)
-    view = target.view.after_injection(obj, own_labels(target.record, obj), declared)
+    view = target.view.after_injection(obj, own_labels({**target.earlier, **target.record}, obj), declared)
     if not (view.accelerators.any or view.trains or view.queue):
         # A web server is no AI work: it is left as it is.
         return {}
@@ -125,29 +145,32 @@ def _inferred_labels(setup: Setup, case: Case, target: Target, plan: Plan) -> di
         labels[TYPE_LABEL] = Sourced(view.type.state, JUDGEMENT)
     if view.framework.state and not view.framework.declared:
         labels[FRAMEWORK_LABEL] = Sourced(view.framework.state, JUDGEMENT)
-    if view.trains and _needs_checkpoint(setup, view, case.request):
+    if view.trains and _needs_checkpoint(setup, view, case.request, now):
         labels[CHECKPOINT_LABEL] = Sourced("required", JUDGEMENT)
     # A label that a policy sets says what the platform team wants to stand there.
     return {name: label for name, label in labels.items() if name not in plan.labels}
 
 
-def _needs_checkpoint(setup: Setup, view: WorkloadView, request: Request) -> bool:
-    """Whether the work can be interrupted: it demands or prefers spot, or a checkpoint rule looks at it."""
+def _needs_checkpoint(setup: Setup, view: WorkloadView, request: Request, now: datetime) -> bool:
+    """Whether the work can be interrupted: it demands or prefers spot, or a checkpoint rule in force looks at it."""
     if view.spot.state in ("demanded", "preferred"):
         return True
     subject = Subject(view, request)
-    return any(applies(rule, policy, subject) for policy, rule in setup.asking_for_checkpoints)
+    return any(
+        applies(rule, policy, subject) and effective_mode(rule, subject, now, setup.max_mode) is not Mode.DISABLED
+        for policy, rule in setup.asking_for_checkpoints
+    )
 
 
-def _patched(setup: Setup, case: Case, target: Target, plan: Plan | None) -> Outcome:
+def _patched(setup: Setup, case: Case, target: Target, errors: tuple[CaughtError, ...]) -> Outcome:
     operations = tuple(target.recorder.operations)
     if setup.verify_patches and operations:
         fault = _verify(case.request.object or {}, target.recorder.object, list(operations))
         if fault is not None:
-            return Outcome(Response(case.request.uid), errors=(CaughtError("patch", fault),), view=case.view)
+            return Outcome(Response(case.request.uid), errors=(*errors, CaughtError("patch", fault)), view=case.view)
     warnings = tuple(message.clean(line, message.WARNING_LIMIT) for line in dict.fromkeys(target.warnings))
     response = Response(case.request.uid, warnings=warnings, patch=operations)
-    return Outcome(response, view=case.view, mutated=target.recorder.object, plan=plan, record=target.record)
+    return Outcome(response, errors=errors, view=case.view, mutated=target.recorder.object, record=target.record)
 
 
 def _verify(before: JsonObject, after: JsonObject, operations: list[JsonObject]) -> Exception | None:

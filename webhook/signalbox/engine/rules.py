@@ -1,14 +1,16 @@
 """From policies and one workload to findings."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from signalbox.check.table import CHECKS
+from signalbox.engine.ours import is_injected
 from signalbox.engine.setup import CaughtError, Setup
 from signalbox.fieldpath import FieldPathError, resolve_path
-from signalbox.finding import CheckSubject, Edit, Finding, Fix, NotJudged, Problem, Result
-from signalbox.policy.expression import ExpressionError
+from signalbox.finding import CheckSubject, Edit, Finding, Fix, Problem, Result
+from signalbox.policy.expression import ExpressionError, NotJudged
 from signalbox.policy.match import Matcher
 from signalbox.policy.mode import Mode
 from signalbox.policy.policy_set import Policy, PolicyException, Rule, effective_mode
@@ -44,12 +46,13 @@ def judge(
     now: datetime,
     cap: Mode,
     early: bool = False,
+    made_by_controller: bool = False,
 ) -> Judged:
     """All findings of one workload, on UPDATE (``old`` is given) those that it brings; ``early``: of early checks only."""
     hearing = Hearing(
         setup,
-        Subject(view, request),
-        None if old is None else Subject(old, request),
+        Subject(view, request, made_by_controller),
+        None if old is None else Subject(old, request, made_by_controller),
         now,
         min(cap, setup.max_mode),
     )
@@ -89,11 +92,14 @@ def _apply(policy: Policy, rule: Rule, matches: bool | None, when: bool | None, 
             *(policy.match.unknowns(subject) if matches is None and policy.match else ()),
             *(rule.when.unknowns(subject) if when is None and rule.when else ()),
         ]
-        yield _finding(rule, mode, Result.NOT_JUDGED, Problem(f"not known: {', '.join(dict.fromkeys(unknown))}"))
+        yield _unknown(rule, mode, unknown)
         return
-    problems = _problems(rule, subject, hearing.old)
+    problems = _problems(rule, subject, hearing.old, hearing.setup)
     if isinstance(problems, NotJudged):
-        yield _finding(rule, mode, Result.NOT_JUDGED, Problem(problems.reason))
+        if problems.unknown:
+            yield _unknown(rule, mode, [problems.reason])
+        else:
+            yield _finding(rule, mode, Result.NOT_JUDGED, Problem(problems.reason))
         return
     if isinstance(problems, ExpressionError):
         yield _finding(rule, mode, Result.ERROR, Problem(f"its expression has no value here: {problems.text}"))
@@ -102,27 +108,39 @@ def _apply(policy: Policy, rule: Rule, matches: bool | None, when: bool | None, 
     if not found:
         return
     before = _before(policy, rule, hearing)
-    exception = _exception(rule, hearing)
+    worse = []
     for problem in found:
-        result = Result.FAIL
-        if before is not None and _is_no_worse(problem, before):
-            result = Result.UNCHANGED
-        elif exception is not None:
-            result = Result.SKIP
-        finding = _finding(rule, min(mode, problem.at_most), result, problem)
-        yield (finding if result is not Result.SKIP or exception is None else replace(finding, excepted_by=exception.name))
+        if before is None or not _is_no_worse(problem, before):
+            worse.append(problem)
+        else:
+            yield _finding(rule, min(mode, problem.at_most), Result.UNCHANGED, problem)
+    if not worse:
+        return
+    exception = _exception(rule, hearing)
+    if isinstance(exception, PolicyException):
+        for problem in worse:
+            finding = _finding(rule, min(mode, problem.at_most), Result.SKIP, problem)
+            yield replace(finding, excepted_by=exception.name)
+    elif exception:
+        # Whether it is excepted is not known, and nobody is refused on a guess.
+        yield _unknown(rule, mode, exception)
+    else:
+        for problem in worse:
+            yield _finding(rule, min(mode, problem.at_most), Result.FAIL, problem)
 
 
-def _problems(rule: Rule, subject: Subject, old: Subject | None) -> Iterable[Problem] | NotJudged | ExpressionError:
+def _problems(
+    rule: Rule, subject: Subject, old: Subject | None, setup: Setup
+) -> Iterable[Problem] | NotJudged | ExpressionError:
     if rule.check is not None:
-        heard = CheckSubject(subject.view, old.view if old is not None else None, subject.request)
+        heard = CheckSubject(subject.view, old.view if old is not None else None, partial(is_injected, setup, subject))
         return CHECKS[rule.check].run(heard, rule.parameters)
     if rule.expression is None:
         return ()
     answer = rule.expression.evaluate(subject, old.view.object if old is not None else None)
     if isinstance(answer, bool):
         return () if answer else (_expressed(rule, subject),)
-    return answer if isinstance(answer, ExpressionError) else NotJudged(answer.reason)
+    return answer
 
 
 def _expressed(rule: Rule, subject: Subject) -> Problem:
@@ -140,35 +158,61 @@ def _expressed(rule: Rule, subject: Subject) -> Problem:
     return Problem(message, fix=Fix(text, tuple(edits)), key=rule.name)
 
 
-def _before(policy: Policy, rule: Rule, hearing: Hearing) -> dict[str, float | None] | None:
-    """The keys (and amounts) of what the object already had wrong under this rule; None where that does not count."""
+def _before(policy: Policy, rule: Rule, hearing: Hearing) -> dict[str, Problem] | None:
+    """By key what the object already had wrong under this rule; None where that does not count."""
     old = hearing.old
     if old is None or (rule.check is not None and CHECKS[rule.check].of_change):
         return None
+    if _asks_who(policy, rule) and _runs_something_else(hearing.subject.view, old.view):
+        # The old object was let in for somebody else: whoever puts other work into it needs the right to do so.
+        return None
     if not applies(rule, policy, old):
         return {}
-    problems = _problems(rule, old, old)
+    problems = _problems(rule, old, old, hearing.setup)
     if isinstance(problems, (NotJudged, ExpressionError)):
         return {}
-    return {problem.key: problem.amount for problem in problems}
+    return {problem.key: problem for problem in problems}
 
 
-def _is_no_worse(problem: Problem, before: dict[str, float | None]) -> bool:
-    if problem.key not in before:
+def _asks_who(policy: Policy, rule: Rule) -> bool:
+    reads = (policy.match.reads if policy.match else frozenset()) | (rule.when.reads if rule.when else frozenset())
+    return not reads.isdisjoint(("users", "groups"))
+
+
+def _runs_something_else(new: WorkloadView, old: WorkloadView) -> bool:
+    return [(template.spec, template.pods) for template in new.templates] != [
+        (template.spec, template.pods) for template in old.templates
+    ]
+
+
+def _is_no_worse(problem: Problem, before: dict[str, Problem]) -> bool:
+    was = before.get(problem.key)
+    # What was only doubtful (a checkpoint that could not be seen) and is certain now is worse.
+    if was is None or problem.at_most > was.at_most:
         return False
-    was = before[problem.key]
-    return problem.amount is None or was is None or problem.amount <= was
+    return problem.amount is None or was.amount is None or problem.amount <= was.amount
 
 
-def _exception(rule: Rule, hearing: Hearing) -> PolicyException | None:
+def _exception(rule: Rule, hearing: Hearing) -> PolicyException | list[str]:
+    """The exception that covers the rule here; else, in words, what is not known of those that might."""
+    unknown: list[str] = []
     for exception in hearing.setup.policies.exceptions:
-        if exception.applies(rule.id, hearing.subject, hearing.now):
+        applies_here = exception.applies(rule.id, hearing.subject, hearing.now)
+        if applies_here:
             return exception
-    return None
+        if applies_here is None:
+            unknown += exception.match.unknowns(hearing.subject)
+    return unknown
 
 
 def _holds(matcher: Matcher | None, subject: Subject) -> bool | None:
     return True if matcher is None else matcher(subject)
+
+
+def _unknown(rule: Rule, mode: Mode, unknown: Sequence[str]) -> Finding:
+    words = tuple(dict.fromkeys(unknown))
+    finding = _finding(rule, mode, Result.NOT_JUDGED, Problem(f"not known: {', '.join(words)}"))
+    return replace(finding, unknown=words)
 
 
 def _broken(rule: Rule, hearing: Hearing, error: Exception) -> Finding:

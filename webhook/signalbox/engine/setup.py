@@ -7,13 +7,13 @@ from signalbox.check.table import CHECKS
 from signalbox.cluster.view import ClusterView, EmptyClusterView
 from signalbox.controllers import Controllers, default_controllers
 from signalbox.finding import Finding
-from signalbox.inject.plan import Plan
 from signalbox.policy.mode import Mode
 from signalbox.policy.policy_set import Policy, PolicySet, Rule
 from signalbox.record import Record
 from signalbox.review import JsonObject, Response
 from signalbox.workload.kinds.kind import WorkloadKind
 from signalbox.workload.kinds.table import KINDS
+from signalbox.workload.labels import INJECTED_LABELS, JUDGED_LABELS, QUEUE_LABEL
 from signalbox.workload.signs import Signs
 from signalbox.workload.view import WorkloadView
 
@@ -22,8 +22,9 @@ from signalbox.workload.view import WorkloadView
 class Setup:
     """What the engine is run with. ``max_mode`` caps every rule; ``verify_patches`` applies each patch before it is sent.
 
-    ``injecting``, ``judging``, ``judging_early`` are the policies that inject, and those with rules for /validate and for
-    /mutate, and ``asking_for_checkpoints`` the rules of that check: sorted out once.
+    Sorted out once: ``injecting``, ``judging`` and ``judging_early`` are the policies that inject, and those with rules for
+    /validate and for /mutate; ``asking_for_checkpoints`` the rules of that check; ``injected_names`` the labels and
+    annotations that may be ours.
     """
 
     signs: Signs
@@ -37,6 +38,7 @@ class Setup:
     judging: tuple[tuple[Policy, tuple[Rule, ...]], ...] = field(init=False)
     judging_early: tuple[tuple[Policy, tuple[Rule, ...]], ...] = field(init=False)
     asking_for_checkpoints: tuple[tuple[Policy, Rule], ...] = field(init=False)
+    injected_names: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
         policies = self.policies.policies
@@ -44,6 +46,8 @@ class Setup:
         object.__setattr__(self, "injecting", tuple(policy for policy in policies if policy.inject is not None))
         object.__setattr__(self, "judging", tuple((policy, policy.rules) for policy in policies if policy.rules))
         object.__setattr__(self, "judging_early", tuple((policy, rules) for policy, rules in early if rules))
+        named = [name for policy in policies if policy.inject for name in (*policy.inject.labels, *policy.inject.annotations)]
+        object.__setattr__(self, "injected_names", frozenset((*named, *JUDGED_LABELS, QUEUE_LABEL, INJECTED_LABELS)))
         rules = [(policy, rule) for policy in policies for rule in policy.rules]
         object.__setattr__(self, "asking_for_checkpoints", tuple(pair for pair in rules if pair[1].check == "checkpoint"))
 
@@ -69,5 +73,4 @@ class Outcome:
     errors: tuple[CaughtError, ...] = ()
     view: WorkloadView | None = None
     mutated: JsonObject | None = None
-    plan: Plan | None = None
     record: Record = field(default_factory=dict)

@@ -19,13 +19,34 @@ AUDIT_KEY = "findings"
 
 def validate(setup: Setup, request: Request, now: datetime) -> Outcome:
     """Judges one request. ``now`` must know its time zone. Never raises for what stands in the object."""
+    try:
+        return _validate(setup, request, now)
+    except Exception as error:  # noqa: BLE001 a fault of ours outside any rule: told, counted, and no outage
+        return _faulty(setup, request, error)
+
+
+def _faulty(setup: Setup, request: Request, error: Exception) -> Outcome:
+    """No rule could be asked. Those that say `onError: refuse` refuse, the others let pass with a warning."""
+    strict = [rule.id for _, rules in setup.judging for rule in rules if rule.refuse_on_error and rule.mode is Mode.ENFORCE]
+    text = f"not judged because of a fault in Signalbox ({type(error).__name__})"
+    refuses = bool(strict) and setup.max_mode is Mode.ENFORCE
+    response = Response(
+        request.uid,
+        allowed=not refuses,
+        message=message.clean(f"{text}; refused by {', '.join(strict)}", message.WARNING_LIMIT) if refuses else "",
+        warnings=() if refuses else (text,),
+    )
+    return Outcome(response, errors=(CaughtError("validate", error),))
+
+
+def _validate(setup: Setup, request: Request, now: datetime) -> Outcome:
     case = open_case(setup, request)
     if case is None or (case.is_update and is_untouched(setup, case)):
         return Outcome(Response(request.uid))
     # A known controller's write was judged at its parent: refusing it would only make the controller try for ever.
     cap = Mode.AUDIT if case.made_by_controller else Mode.ENFORCE
     old = old_view_of(setup, case) if case.is_update else None
-    judged = judge(setup, request, case.view, old, now, cap)
+    judged = judge(setup, request, case.view, old, now, cap, made_by_controller=case.made_by_controller)
     outcome = answer(request, case.view, judged.findings, judged.errors)
     if outcome.response.allowed and not case.is_update and not case.made_by_controller and _was_queued(case):
         # Told here, not by the injector in /mutate: only now is it certain that the work is let in.

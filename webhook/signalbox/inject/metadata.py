@@ -40,6 +40,9 @@ def inject(plan: Plan, target: Target) -> None:
     labels = {**inferred, **plan.labels}
     if labels:
         for place in places:
+            if not isinstance(value_at(target.recorder.object, (*place, "annotations")), dict | None):
+                # Without the note beside them the labels would read as the user's own word.
+                continue
             written = _write(place, "labels", labels, target)
             if written:
                 _note_names(place, written, target)
@@ -63,5 +66,4 @@ def _note_names(place: Path, written: list[str], target: Target) -> None:
     path = (*place, "annotations", INJECTED_LABELS)
     present = value_at(target.recorder.object, path)
     names = set(present.split(",")) if isinstance(present, str) and present else set()
-    if not names.issuperset(written):
-        target.write(path, ",".join(sorted(names | set(written))), BOOKKEEPING)
+    target.write(path, ",".join(sorted(names | set(written))), BOOKKEEPING)

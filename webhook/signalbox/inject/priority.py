@@ -23,6 +23,7 @@ After:
 from signalbox.fieldpath import value_at
 from signalbox.inject.plan import Plan
 from signalbox.inject.target import Target
+from signalbox.workload.priority import named_class
 
 
 def inject(plan: Plan, target: Target) -> None:
@@ -36,12 +37,16 @@ def inject(plan: Plan, target: Target) -> None:
         )
         return
     for template in view.templates:
-        present = template.spec.get("priorityClassName")
+        if not template.writable:
+            continue
+        # A class that stands for the whole (Volcano `spec.priorityClassName`) is the user's word for each template.
+        present = template.spec.get("priorityClassName") or named_class(view.object, template, view.kind.priority)[0]
         path = (*template.spec_path, "priorityClassName")
         if present and not planned.force:
             continue
         # Ours from an earlier pass: the API server has computed the number since, and it must stay.
         if value_at(target.recorder.object, path) == planned.value:
+            target.write(path, planned.value, planned.by)
             continue
         if not target.write(path, planned.value, planned.by):
             continue

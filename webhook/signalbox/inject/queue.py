@@ -26,9 +26,9 @@ from signalbox.workload.labels import QUEUE_LABEL
 def inject(plan: Plan, target: Target) -> None:
     """Sets the label and suspends. A queue of the user's own stays, unless the policy forces its own."""
     planned, view = plan.queue, target.view
-    if planned is None or view.kind.queue is None:
+    if planned is None or view.kind.queue is None or not view.takes_queue:
         return
-    if view.owner is not None and view.owner.kind != "CronJob":
+    if view.owner is not None and (view.owner.group, view.owner.kind) != ("batch", "CronJob"):
         return
     if view.queue and not planned.force:
         return
@@ -36,6 +36,10 @@ def inject(plan: Plan, target: Target) -> None:
         target.warnings.append(
             f"not queued: queue {planned.value} (policy {planned.by}) does not exist in namespace {view.namespace}"
         )
+        return
+    obstacle = view.kind.obstacle(view.object) if view.kind.obstacle is not None else ""
+    if obstacle:
+        target.warnings.append(f"not queued in {planned.value} (policy {planned.by}): {obstacle}")
         return
     if not target.write((*view.kind.queue, "labels", QUEUE_LABEL), planned.value, planned.by):
         return

@@ -7,7 +7,7 @@ from typing import Any
 from signalbox.fieldpath import Path, join_key, value_at
 from signalbox.inject.plan import Sourced
 from signalbox.patch import Recorder
-from signalbox.record import Entry, Record, field_name
+from signalbox.record import Entry, Record, field_name, join_sources
 from signalbox.workload.view import WorkloadView
 
 
@@ -16,7 +16,8 @@ class Target:
     """One object being injected.
 
     ``view`` shows the object without what the record says is ours; ``recorder`` holds it as it stands. ``record`` is
-    filled as fields are written, ``warnings`` with what the user would otherwise wonder about. ``theirs`` are fields that
+    filled as fields are written; what ``earlier`` records of them, from an earlier pass, is taken over then. ``warnings`` is
+    filled with what the user would otherwise wonder about. ``theirs`` are fields that
     the user has just set to something else than we had: they stay. ``infer_labels`` gives the labels that say what the
     object is, once everything else is written.
     """
@@ -24,6 +25,7 @@ class Target:
     view: WorkloadView
     recorder: Recorder
     record: Record
+    earlier: Record = field(default_factory=dict)
     theirs: frozenset[str] = frozenset()
     infer_labels: Callable[[], Mapping[str, Sourced]] = dict
     warnings: list[str] = field(default_factory=list)
@@ -34,11 +36,13 @@ class Target:
         if name in self.theirs:
             return False
         now = value_at(self.recorder.object, path)
-        known = self.record.get(name)
+        known = self.earlier.get(name) or self.record.get(name)
         if now == value and isinstance(now, bool) == isinstance(value, bool):
             # Present already: ours from an earlier pass (then the record says so), or the user's own.
+            if known is not None:
+                self.record[name] = known
             return known is not None
-        was = known.was if known is not None else now
+        was = known.was if known is not None else _like(now, value)
         if not self.recorder.set(path, value):
             return False
         self.record[name] = Entry(value, was, by)
@@ -50,26 +54,44 @@ class Target:
         present = value_at(self.recorder.object, path)
         present = present if isinstance(present, dict) else {}
         names = {key: join_key(place, key) for key in values}
-        ours = [key for key in values if present.get(key) == values[key].value and names[key] in self.record]
+        known = {key: self.earlier.get(names[key]) or self.record.get(names[key]) for key in values}
+        ours = [key for key in values if present.get(key) == values[key].value and known[key] is not None]
+        self.record.update({names[key]: entry for key in ours if (entry := known[key]) is not None})
         wanted = [key for key in values if present.get(key) != values[key].value and names[key] not in self.theirs]
+        # Taken before the write: the recorder may own this very mapping and change it in place.
+        before = {key: _like(present.get(key), values[key].value) for key in wanted}
         if wanted and not self.recorder.merge(path, {key: values[key].value for key in wanted}):
             return ours
         for key in wanted:
-            known = self.record.get(names[key])
-            was = known.was if known is not None else present.get(key)
+            entry = known[key]
+            was = entry.was if entry is not None else before[key]
             self.record[names[key]] = Entry(values[key].value, was, values[key].by)
         return ours + wanted
 
     def append(self, path: Path, member: Any, by: str) -> bool:
         """Appends to a list and records the member. False where its place has another shape."""
         name = field_name(path, self.recorder.object)
+        before = value_at(self.recorder.object, path)
         if not self.recorder.append(path, member):
             return False
-        known = self.record.get(name)
-        present = value_at(self.recorder.object, path)
-        before = present[:-1]
-        if known is not None and isinstance(known.set, list):
-            self.record[name] = Entry([*known.set, member], known.was, known.by if by == known.by else f"{known.by},{by}")
-        else:
-            self.record[name] = Entry([member], before or None, by)
+        self._record_member(name, member, before, by)
         return True
+
+    def keep(self, path: Path, member: Any) -> None:
+        """A member of a list stays as it is, and ours if it was."""
+        name = field_name(path, self.recorder.object)
+        entry = self.earlier.get(name)
+        if entry is not None and isinstance(entry.set, list) and member in entry.set:
+            self._record_member(name, member, entry.was, entry.by)
+
+    def _record_member(self, name: str, member: Any, was: Any, by: str) -> None:
+        entry = self.record.get(name)
+        if entry is None or not isinstance(entry.set, list):
+            self.record[name] = Entry([member], was or None, by)
+        elif member not in entry.set:
+            self.record[name] = Entry([*entry.set, member], entry.was, join_sources(entry.by, by))
+
+
+def _like(was: Any, value: Any) -> Any:
+    """What stood there, if it was of the kind of what is written; nothing else is worth putting back."""
+    return was if type(was) is type(value) else None

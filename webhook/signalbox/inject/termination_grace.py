@@ -1,7 +1,7 @@
 """Termination grace: time to write the last checkpoint, as a floor.
 
-Raised to the policy's number of seconds, never lowered. For the kinds whose absent grace the API server fills in, 30
-cannot be told from unset and is raised too.
+Raised to the policy's number of seconds, never lowered, whoever set it: a number that its user wrote cannot be told from the
+30 that the API server fills in. A longer one stays.
 
 Example:
     inject: {terminationGracePeriodSeconds: 300}
@@ -30,7 +30,9 @@ def inject(plan: Plan, target: Target) -> None:
     if planned is None:
         return
     for template in target.view.templates:
+        if not template.writable:
+            continue
         path = (*template.spec_path, "terminationGracePeriodSeconds")
         present = value_at(target.recorder.object, path)
-        if present is None or (isinstance(present, int) and not isinstance(present, bool) and present < planned.value):
+        if present is None or (isinstance(present, int) and not isinstance(present, bool) and present <= planned.value):
             target.write(path, planned.value, planned.by)

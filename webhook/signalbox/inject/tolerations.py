@@ -24,6 +24,7 @@ from signalbox.fieldpath import value_at
 from signalbox.inject.plan import Plan, covers
 from signalbox.inject.target import Target
 from signalbox.workload.accelerators import template_accelerators
+from signalbox.workload.kinds.kind import members
 
 
 def inject(plan: Plan, target: Target) -> None:
@@ -33,6 +34,8 @@ def inject(plan: Plan, target: Target) -> None:
     signs = target.view.signs
     accelerator_taints = {sign.toleration for sign in signs.accelerators}
     for template in target.view.templates:
+        if not template.writable:
+            continue
         path = (*template.spec_path, "tolerations")
         asked: set[str] | None = None
         for planned in plan.tolerations:
@@ -43,7 +46,10 @@ def inject(plan: Plan, target: Target) -> None:
                 if key not in asked:
                     continue
             present = value_at(target.recorder.object, path)
-            if isinstance(present, list) and any(covers(toleration, planned.value) for toleration in present):
+            covering = [toleration for toleration in members(present) if covers(toleration, planned.value)]
+            if covering:
+                for toleration in covering:
+                    target.keep(path, toleration)
                 continue
             target.append(path, planned.value, planned.by)
 

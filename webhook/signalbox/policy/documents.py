@@ -10,7 +10,8 @@ from signalbox.policy.match_document import Glob, Listed, MatchDocument, Nested,
 from signalbox.policy.mode import MODE_WORDS, Mode
 from signalbox.policy.nearest import nearest
 
-API_VERSION = "policy.workload.ai/v1alpha1"
+ApiVersion = Literal["policy.workload.ai/v1alpha1"]
+API_VERSION: ApiVersion = "policy.workload.ai/v1alpha1"
 DEFAULT_PRECEDENCE = 1000
 
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
@@ -213,7 +214,7 @@ class PolicySpec(Strict):
 class WorkloadPolicyDocument(Strict):
     """``kind: WorkloadPolicy``."""
 
-    apiVersion: Literal["policy.workload.ai/v1alpha1"]
+    apiVersion: ApiVersion
     kind: Literal["WorkloadPolicy"]
     metadata: Metadata
     spec: PolicySpec
@@ -232,7 +233,7 @@ class ExceptionSpec(Strict):
 class PolicyExceptionDocument(Strict):
     """``kind: PolicyException``."""
 
-    apiVersion: Literal["policy.workload.ai/v1alpha1"]
+    apiVersion: ApiVersion
     kind: Literal["PolicyException"]
     metadata: Metadata
     spec: ExceptionSpec

@@ -6,6 +6,7 @@ the rule is then *not judged*.
 """
 
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -16,12 +17,16 @@ from typing import Any, Protocol, cast
 from signalbox.policy.expression_syntax import VARIABLES, InvalidExpressionError, Syntax, examine, tokenize
 from signalbox.policy.subject import Subject
 from signalbox.policy.workload_value import SAMPLE, unknown_field, workload_builder
-from signalbox.review import JsonObject, Request
+from signalbox.review import JsonObject, Request, json_name
 from signalbox.workload.view import WorkloadView
 
 MAX_MEMBERS = 1000
 MAX_VALUES = 20_000
 MAX_DEPTH = 100
+# For map() and filter(): the library copies the list it builds, and what is in it, once more for every member.
+MAX_MEMBERS_BUILT = 64
+MAX_VALUES_BUILT = 1000
+MAX_TEXT_BUILT = 16 * 1024
 
 _SYNTAX_ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)")
 _MISSING: Any = object()
@@ -37,9 +42,10 @@ class _Library(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NotJudged:
-    """The expression was not evaluated: ``reason`` says what is not known, or too long."""
+    """The expression was not evaluated: ``reason`` says why. ``unknown``: that is what the view has not been told."""
 
     reason: str
+    unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +72,9 @@ class Expression:
         for name, fields in self._fields.items():
             unknown = self._unknown(name, fields, subject)
             if unknown:
-                return NotJudged(unknown)
+                return NotJudged(unknown, unknown=True)
             variables[name] = self._value(name, fields, subject, old_object)
-        too_large = "" if self._bounded else _too_large(variables)
+        too_large = "" if self._bounded else _too_large(variables, self.syntax.builds_lists)
         if too_large:
             return NotJudged(too_large)
         try:
@@ -77,7 +83,7 @@ class Expression:
             return ExpressionError(_failure(error))
         if isinstance(value, bool):
             return value
-        return ExpressionError(f"the result is a {type(value).__name__}, not true or false")
+        return ExpressionError(f"the result is {json_name(value)}, not true or false")
 
     def _unknown(self, name: str, fields: frozenset[tuple[str, ...]], subject: Subject) -> str:
         if name == "workload":
@@ -153,7 +159,7 @@ def _try_out(program: _Program, syntax: Syntax, workload: frozenset[tuple[str, .
         return
     else:
         if not isinstance(value, bool):
-            raise InvalidExpressionError(f"the result is a {type(value).__name__}, true or false is expected")
+            raise InvalidExpressionError(f"the result is {json_name(value)}, true or false is expected")
 
 
 def _failure(error: Exception) -> str:
@@ -194,22 +200,29 @@ def _prune(value: JsonObject, fields: frozenset[tuple[str, ...]]) -> JsonObject:
     return pruned
 
 
-def _too_large(value: Any) -> str:
+def _too_large(value: Any, builds_lists: bool) -> str:
     """In words, what of the values is too long, too deep or too much for the library; empty where nothing is."""
-    left = MAX_VALUES
+    most, left, text = (
+        (MAX_MEMBERS_BUILT, MAX_VALUES_BUILT, MAX_TEXT_BUILT) if builds_lists else (MAX_MEMBERS, MAX_VALUES, sys.maxsize)
+    )
+    values = left
     level = [value]
     for _ in range(MAX_DEPTH):
         below: list[Any] = []
         for container in level:
             size = len(container)
-            if size > MAX_MEMBERS:
-                return f"a list or mapping of {size} members (at most {MAX_MEMBERS} are looked at)"
+            if size > most:
+                return f"a list or mapping of {size} members (at most {most} are looked at)"
             left -= size
             if left < 0:
-                return f"more than {MAX_VALUES} values"
+                return f"more than {values} values"
             for item in container.values() if isinstance(container, dict) else container:
                 if isinstance(item, (dict, list)):
                     below.append(item)
+                elif builds_lists and isinstance(item, str):
+                    text -= len(item)
+                    if text < 0:
+                        return f"more than {MAX_TEXT_BUILT} characters of text for map() or filter()"
         if not below:
             return ""
         level = below

@@ -17,6 +17,7 @@ MAX_BRACKETS = 32
 MACROS = ("all", "exists", "exists_one", "map", "filter")
 # What the library calls by another spelling, and the number of arguments there may be.
 _MACRO_NAMES = (*MACROS, "existsOne")
+_BUILDING = ("map", "filter")
 FUNCTIONS = (
     "size",
     "contains",
@@ -88,9 +89,13 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Syntax:
-    """``paths``: every variable with the fields selected from it, ``("object", "spec", "template")``."""
+    """``paths``: every variable with the fields selected from it, ``("object", "spec", "template")``.
+
+    ``builds_lists``: a macro in it makes a new list, which the library copies once more for every member.
+    """
 
     paths: frozenset[tuple[str, ...]]
+    builds_lists: bool = False
 
     def fields(self, variable: str) -> frozenset[tuple[str, ...]]:
         """The fields selected from one variable; the empty path stands for the whole of it."""
@@ -104,7 +109,8 @@ def tokenize(text: str) -> list[Token]:
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
-            raise _invalid(f"cannot read the expression from {text[at : at + 10]!r} on", text, at)
+            hint = ", == compares two values" if text[at] == "=" else ""
+            raise _invalid(f"cannot read the expression from {text[at : at + 10]!r} on{hint}", text, at)
         kind = match.lastgroup or ""
         if kind != "space":
             tokens.append(Token(kind, match.group(), at))
@@ -133,7 +139,11 @@ def examine(text: str) -> Syntax:
             _check_variable(text, token, path)
             if path[0] not in _TYPE_NAMES:
                 paths.add(path)
-    return Syntax(frozenset(paths))
+    builds = any(
+        token.text in _BUILDING and _sign(tokens, index - 1) == "." and _sign(tokens, index + 1) == "("
+        for index, token in enumerate(tokens)
+    )
+    return Syntax(frozenset(paths), builds)
 
 
 def _scoped_names(text: str, tokens: list[Token], partner: dict[int, int]) -> Iterator[tuple[int, frozenset[str]]]:

@@ -23,12 +23,17 @@ from signalbox.policy.compile import (
 )
 from signalbox.policy.documents import API_VERSION, PolicyExceptionDocument, WorkloadPolicyDocument
 from signalbox.policy.match import any_glob
+from signalbox.policy.match_document import DECLARED
 from signalbox.policy.nearest import nearest
 from signalbox.policy.policy_set import Injection, Policy, PolicyException, PolicySet
 from signalbox.policy.problem import PolicyProblem, Problems
+from signalbox.review import JsonObject
 from signalbox.source import Document
-from signalbox.workload.kinds.kind import mapping, members
+from signalbox.workload.kinds.kind import WorkloadKind, mapping, members
+from signalbox.workload.kinds.table import KINDS
 from signalbox.workload.signs import Signs
+
+Kinds = Mapping[tuple[str, str], WorkloadKind]
 
 _MODELS: dict[str, type[BaseModel]] = {
     "WorkloadPolicy": WorkloadPolicyDocument,
@@ -53,12 +58,16 @@ class LoadedPolicies:
 
 
 def load_policy_set(
-    documents: Sequence[Document], checks: Checks, signs: Signs | None = None, now: datetime | None = None
+    documents: Sequence[Document],
+    checks: Checks,
+    signs: Signs | None = None,
+    now: datetime | None = None,
+    kinds: Kinds = KINDS,
 ) -> LoadedPolicies:
     """The policy set of these documents.
 
     ``checks`` gives the parameters' model of each built-in check; ``signs`` says which injected tolerations are spot
-    signs; with ``now`` exceptions and overrides that are over are warned of.
+    signs; with ``now`` exceptions and overrides that are over are warned of; ``kinds`` are those a policy may name.
     """
     today = None if now is None else now.astimezone(UTC).date()
     rule_ids = _rule_ids(documents)
@@ -69,9 +78,9 @@ def load_policy_set(
     contents: list[str] = []
     for document in documents:
         found = Problems(document)
-        compiled = _load(document, checks, signs, found)
-        if isinstance(compiled, PolicyException):
-            _check_exception(compiled, rule_ids, found)
+        compiled = _load(document, checks, signs, kinds, found)
+        if mapping(document.value).get("kind") == "PolicyException":
+            _check_exception(document.value, rule_ids, found)
         _warn_of_expired(document, compiled, today, found)
         name = _identity(document)
         if name in places:
@@ -95,7 +104,9 @@ def load_policy_set(
     return LoadedPolicies(policy_set, tuple(ordered), places)
 
 
-def _load(document: Document, checks: Checks, signs: Signs | None, found: Problems) -> Policy | PolicyException | None:
+def _load(
+    document: Document, checks: Checks, signs: Signs | None, kinds: Kinds, found: Problems
+) -> Policy | PolicyException | None:
     value = document.value
     model = _model(value, found)
     if model is None:
@@ -103,7 +114,7 @@ def _load(document: Document, checks: Checks, signs: Signs | None, found: Proble
     found.add_nulls(value, (), lambda path: path[3:5] == ("fix", "set"))
     parts = _rule_parts(value, checks, found) if model is WorkloadPolicyDocument else []
     try:
-        validated = model.model_validate(value)
+        validated = model.model_validate(value, context={DECLARED: kinds})
     except ValidationError as error:
         found.add_validation(error, model)
         return None
@@ -165,9 +176,9 @@ def _permits_spot(injection: Injection, signs: Signs | None) -> bool:
     return any(toleration.get("key", "") in spot_keys | {""} for toleration in injection.tolerations)
 
 
-def _check_exception(exception: PolicyException, rule_ids: frozenset[str], found: Problems) -> None:
-    for index, pattern in enumerate(exception.rules):
-        if not any(any_glob((pattern,), rule_id) for rule_id in rule_ids):
+def _check_exception(value: JsonObject, rule_ids: frozenset[str], found: Problems) -> None:
+    for index, pattern in enumerate(members(mapping(value.get("spec")).get("rules"))):
+        if isinstance(pattern, str) and not any(any_glob((pattern,), rule_id) for rule_id in rule_ids):
             close = nearest(pattern, sorted(rule_ids)) if len(rule_ids) <= 1000 else ""
             found.add(("spec", "rules", index), f"no rule is named {pattern!r}{close}")
 
@@ -178,10 +189,11 @@ def _warn_of_expired(
     if today is None:
         return
     if isinstance(compiled, PolicyException) and compiled.until < today:
-        found.add(("spec", "until"), f"this exception is over since {compiled.until}", severity="warning")
+        ended = f"this exception ended on {compiled.until}: it waives nothing any more"
+        found.add(("spec", "until"), ended, severity="warning")
     if isinstance(compiled, Policy):
         for path in expired_days(document.value, today):
-            found.add(path, "this override is over", severity="warning")
+            found.add(path, "this override has ended", severity="warning")
 
 
 def _identity(document: Document) -> str:

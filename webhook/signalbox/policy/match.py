@@ -23,7 +23,6 @@ from signalbox.policy.match_document import (
 )
 from signalbox.policy.subject import Subject
 from signalbox.policy.workload_value import NONE, unknown_priority
-from signalbox.workload.kinds.table import KINDS
 from signalbox.workload.signs import glob
 
 Answer = bool | None
@@ -140,11 +139,8 @@ def _kinds(names: list[str]) -> Term:
         key = (view.kind.group, view.kind.kind)
         if key not in wanted:
             return False
-        if key == _POD:
-            # What a controller made of a workload we judge is judged there.
-            owner = view.owner
-            return owner is None or (owner.group, owner.kind) not in KINDS
-        return True
+        # What a controller made of a workload we judge is judged there. An ownerReference alone proves nothing.
+        return not (key == _POD and subject.made_by_controller)
 
     return Term("kinds", test, _known)
 
@@ -199,6 +195,17 @@ def _labels(selector: LabelSelector) -> Term:
     return Term("labels", lambda subject: all(test(subject.view.labels) for test in wanted), _known)
 
 
+def _queues(patterns: list[str]) -> Term:
+    fits = compile_globs(patterns)
+
+    def test(subject: Subject) -> Answer:
+        view = subject.view
+        # A queue named anywhere in the object counts; "no queue" is a matter of the place that counts.
+        return any(map(fits, view.queues)) or (not view.queue and fits(""))
+
+    return Term("queues", test, _known)
+
+
 def _namespace_selector(selector: LabelSelector) -> Term:
     requirements = _requirements(selector)
 
@@ -222,7 +229,12 @@ def _priority(wanted: PriorityDocument) -> Term:
     def test(subject: Subject) -> Answer:
         priority = subject.view.priority
         if priority.state == "unknown":
-            return None
+            # What is known bounds it from above: it may be lower still, so only "below" can be certain.
+            if priority.value is None or unset:
+                return None
+            if at_least is not None and priority.value < at_least:
+                return False
+            return True if at_least is None and below is not None and priority.value < below else None
         if priority.value is None:
             return unset is True
         if unset:
@@ -235,8 +247,7 @@ def _priority(wanted: PriorityDocument) -> Term:
 def _range(wanted: Range | None) -> Callable[[int | Fraction, bool], Answer]:
     if wanted is None:
         return lambda count, placeholder: True
-    low = None if wanted.min is None else Fraction(str(wanted.min))
-    high = None if wanted.max is None else Fraction(str(wanted.max))
+    low, high = _exact(wanted.min), _exact(wanted.max)
 
     def test(count: int | Fraction, placeholder: bool) -> Answer:
         if high is not None and count > high:
@@ -248,6 +259,13 @@ def _range(wanted: Range | None) -> Callable[[int | Fraction, bool], Answer]:
         return True if enough and high is None else None
 
     return test
+
+
+def _exact(bound: float | None) -> int | Fraction | None:
+    """A bound as it was written; whole ones compare faster as integers."""
+    if bound is None:
+        return None
+    return int(bound) if bound == int(bound) else Fraction(str(bound))
 
 
 def _accelerators(wanted: AcceleratorsDocument) -> Term:
@@ -308,7 +326,7 @@ _COMPILERS: dict[str, Callable[[Any], Term]] = {
     "operations": _word_term("operations", lambda subject: subject.request.operation),
     "namespaces": _text_term("namespaces", lambda subject: subject.view.namespace),
     "names": _text_term("names", lambda subject: subject.view.name),
-    "queues": _text_term("queues", lambda subject: subject.view.queue),
+    "queues": _queues,
     "users": _users,
     "groups": _groups,
     "labels": _labels,

@@ -4,9 +4,9 @@ Keys are ANDed, lists are ORed; ``not`` and ``any`` nest. The docstring of a fie
 """
 
 import re
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from signalbox.policy.nearest import nearest
 from signalbox.review import OPERATIONS
@@ -14,6 +14,8 @@ from signalbox.workload.judgement import CHECKPOINT_STATES, SPOT_STATES, TYPES
 from signalbox.workload.kinds.table import KINDS
 
 NO_TYPE = "none"
+DECLARED = "kinds"
+"""In a validation's context: every kind there is, those that WorkloadKind documents declare among them."""
 SELECTOR_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 # Characters of no Kubernetes name, but of many a regular expression.
@@ -21,8 +23,9 @@ _REGEX_ONLY = re.compile(r"[\^$()|+\\]|\.\*")
 
 
 class Strict(BaseModel):
-    """A model that takes no unknown key and converts no type."""
+    """A model that takes no unknown key and converts no type. ``shape`` shows how its mapping is written."""
 
+    shape: ClassVar[str] = ""
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
@@ -60,21 +63,23 @@ def _one_of(words: tuple[str, ...], what: str) -> BeforeValidator:
 def kinds_named(name: str) -> tuple[tuple[str, str], ...]:
     """The (group, kind) a kind's name in a policy means: one, none, or several where it is ambiguous.
 
-    A bare name is the core, apps or batch kind of that name; where there is none, the only kind of that name.
+    A bare name is the core, apps or batch kind of that name; where there is none, the only kind of that name. A kind that
+    a WorkloadKind declares is named with its group.
     """
     kind, _, group = name.partition(".")
     if group:
-        return ((group, kind),) if (group, kind) in KINDS else ()
+        return ((group, kind),)
     named = tuple(key for key in KINDS if key[1] == kind)
     built_in = tuple(key for key in named if KINDS[key].text == kind)
     return built_in or named
 
 
-def _check_kind(name: str) -> str:
-    found = kinds_named(name)
-    texts = tuple(KINDS[key].text for key in found)
+def _check_kind(name: str, info: ValidationInfo) -> str:
+    kinds = (info.context or {}).get(DECLARED, KINDS)
+    found = tuple(key for key in kinds_named(name) if key in kinds)
+    texts = tuple(kinds[key].text for key in found)
     if not found:
-        known = tuple(dict.fromkeys([kind for _, kind in KINDS] + [kind.text for kind in KINDS.values()]))
+        known = tuple(dict.fromkeys([kind for _, kind in KINDS] + [kind.text for kind in kinds.values()]))
         raise ValueError(f"unknown kind {name!r}{nearest(name, known)}")
     if len(found) > 1:
         raise ValueError(f"{name!r} is the name of several kinds: write {' or '.join(texts)}")
@@ -103,6 +108,7 @@ def _not_empty(document: Document) -> Document:
 class Range(Strict):
     """``min`` and ``max``, both inclusive; at least one of them."""
 
+    shape = "{min: 1}"
     min: Annotated[float, Field(ge=0)] | None = None
     max: Annotated[float, Field(ge=0)] | None = None
 
@@ -118,6 +124,7 @@ class Range(Strict):
 class AcceleratorsDocument(Strict):
     """What is known of a workload's accelerators; the keys are ANDed."""
 
+    shape = "{total: {min: 1}}"
     total: Range | None = None
     perPod: Range | None = None
     vendors: Listed[Glob] | None = None
@@ -131,6 +138,7 @@ class AcceleratorsDocument(Strict):
 class PriorityDocument(Strict):
     """``below`` and ``atLeast`` compare a known value; a priority that is not set matches only ``unset: true``."""
 
+    shape = "{below: 10000}"
     below: int | None = None
     atLeast: int | None = None
     unset: bool | None = None
@@ -164,6 +172,7 @@ class Requirement(Strict):
 class LabelSelector(Strict):
     """A Kubernetes label selector. A plain mapping of labels is short for ``matchLabels``."""
 
+    shape = "{team: research}"
     matchLabels: Annotated[dict[str, str], Field(default_factory=dict)]
     matchExpressions: Annotated[list[Requirement], Field(default_factory=list)]
 
@@ -171,6 +180,9 @@ class LabelSelector(Strict):
     @classmethod
     def _plain_map(cls, value: Any) -> Any:
         if isinstance(value, dict) and value and not value.keys() & {"matchLabels", "matchExpressions"}:
+            # A label has no value of this shape: it is a key of a selector, misspelt.
+            if any(isinstance(one, (dict, list)) for one in value.values()):
+                return value
             return {"matchLabels": value}
         return value
 

@@ -3,11 +3,15 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-_MOST_SHOWN = 40
+_MOST_SHOWN = 12
+_FEW = 5
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
-    """``, did you mean "…"?`` with the nearest of ``words``, else what there is to choose from, to hang on a sentence."""
+    """``, did you mean "…"?`` with the nearest of ``words``, else what there is to choose from, to hang on a sentence.
+
+    Of many words only the nearest few are named.
+    """
     known = list(words)
     close = get_close_matches(word, known, n=1, cutoff=0.6)
     if not close:
@@ -15,4 +19,7 @@ def nearest(word: str, words: Iterable[str]) -> str:
         close = [candidate for candidate in known if candidate.lower() == word.lower()]
     if close:
         return f', did you mean "{close[0]}"?'
-    return f" (known: {', '.join(known)})" if 0 < len(known) <= _MOST_SHOWN else ""
+    if len(known) > _MOST_SHOWN:
+        few = get_close_matches(word, known, n=_FEW, cutoff=0.0)
+        return f" (the nearest of {len(known)}: {', '.join(few)})"
+    return f" (known: {', '.join(known)})" if known else ""

@@ -155,7 +155,7 @@ def _message(detail: ErrorDetails, model: type[BaseModel], root: Any, path: Path
     expected = _EXPECTED.get(kind, "")
     if not expected:
         return detail["msg"]
-    return f"{expected}, {_described(value)}{_hint(kind, value)}"
+    return f"{expected}, {_described(value)}{_hint(kind, value) or _shape(kind, _model_at(model, path))}"
 
 
 def _described(value: Any) -> str:
@@ -178,6 +178,12 @@ def _hint(kind: str, value: Any) -> str:
     if isinstance(value, str) and isinstance(resolve_plain(value), _TYPES.get(kind, ())):
         return ": leave the quotes out"
     return ""
+
+
+def _shape(kind: str, model: type[BaseModel] | None) -> str:
+    """How a mapping that stands as something else would be written."""
+    shape = getattr(model, "shape", "") if kind == "model_type" else ""
+    return f": write {shape}" if shape else ""
 
 
 def _keys(model: type[BaseModel] | None) -> list[str]:

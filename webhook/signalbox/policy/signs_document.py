@@ -14,7 +14,7 @@ from signalbox.workload.signs import (
     Signs,
     SpotLabel,
 )
-from signalbox.workload.vocabulary import Saying, Vocabulary, code_pattern, option_name
+from signalbox.workload.vocabulary import Saying, Vocabulary, option_name
 
 Name = Annotated[str, Field(min_length=1)]
 Names = Annotated[list[Name], Field(min_length=1)]
@@ -113,12 +113,16 @@ class PortEntry(_Entry):
 
 
 class CheckpointNameEntry(_Entry):
-    """Words of options and variables, and what they have to do with saving (see CheckpointSigns)."""
+    """Words of options and variables, and what they have to do with saving (see CheckpointSigns).
+
+    ``frameworks``: an output only for programs of these.
+    """
 
     role: Literal[
         "subject", "place", "bucket", "never", "output", "output-when-saving", "saving", "frequency", "configuration", "mount"
     ]
     names: Names
+    frameworks: list[Name] = []
 
 
 class StoreEntry(_Entry):
@@ -254,14 +258,21 @@ def _vocabulary(entries: Sequence[tuple[str, _VocabularyEntry]]) -> Vocabulary:
         vocabulary.arguments,
         vocabulary.images,
         vocabulary.environment,
-        vocabulary.code,
-        code_pattern(vocabulary.code),
+        # The longer of two pieces is looked for first.
+        dict(sorted(vocabulary.code.items(), key=lambda item: -len(item[0]))),
     )
 
 
 def _checkpoint(sections: list[CheckpointSection]) -> CheckpointSigns:
+    entries = [entry for section in sections for entry in section.names]
+    outputs_of: dict[str, frozenset[str]] = {}
+    for entry in entries:
+        for name in entry.names if entry.frameworks else ():
+            option = option_name(name)
+            outputs_of[option] = outputs_of.get(option, frozenset()) | frozenset(entry.frameworks)
+
     def named(role: str) -> frozenset[str]:
-        return frozenset(name for section in sections for entry in section.names if entry.role == role for name in entry.names)
+        return frozenset(name for entry in entries if entry.role == role and not entry.frameworks for name in entry.names)
 
     def sources(kept: str) -> frozenset[str]:
         return frozenset(
@@ -275,6 +286,7 @@ def _checkpoint(sections: list[CheckpointSection]) -> CheckpointSigns:
         never=named("never"),
         outputs=_options(named("output")),
         outputs_when_saving=_options(named("output-when-saving")),
+        outputs_of=outputs_of,
         saving=named("saving"),
         frequency=named("frequency"),
         configuration=_options(named("configuration")),

@@ -11,8 +11,9 @@ class Subject:
     """One workload in one request.
 
     Where there is no real request (a scan, the command line) ``request`` is made up: its ``user`` is then None, and what
-    asks for a user is unknown.
+    asks for a user is unknown. ``made_by_controller``: it is the write of a known controller for a parent that was judged.
     """
 
     view: WorkloadView
     request: Request
+    made_by_controller: bool = False

@@ -12,12 +12,13 @@ from flask import Response as HttpResponse
 from werkzeug.exceptions import HTTPException
 
 from signalbox.finding import Finding
-from signalbox.review import Request, Response, ReviewError, parse_review
+from signalbox.review import API_VERSION, Request, Response, ReviewError, parse_review
 from signalbox.server.body import BodyError, SlowBodies, discard_body, read_body
 from signalbox.server.health import add_health
 from signalbox.server.lifecycle import Lifecycle
 from signalbox.server.logs import Log, crash_fields
 from signalbox.server.metrics import Decision, Endpoint, Meters
+from signalbox.server.notice import NoticeBoard
 from signalbox.server.options import BODY_LIMIT
 from signalbox.server.source import SetupSource
 
@@ -39,8 +40,8 @@ class Context:
     log: Log
     lifecycle: Lifecycle
     slow: SlowBodies
+    board: NoticeBoard
     body_limit: int = BODY_LIMIT
-    certificate_not_after: Callable[[], datetime | None] = lambda: None
 
 
 def create_app(context: Context, mutate: "Judge | None" = None, validate: "Judge | None" = None) -> Flask:
@@ -69,7 +70,7 @@ def create_app(context: Context, mutate: "Judge | None" = None, validate: "Judge
     app.add_url_rule("/validate", view_func=answer_validate, methods=["POST"])
     app.after_request(close_at_the_end)
     app.register_error_handler(HTTPException, http_error)
-    add_health(app, context.source, context.lifecycle, context.certificate_not_after)
+    add_health(app, context.source, context.lifecycle, context.board)
     return app
 
 
@@ -119,7 +120,7 @@ def _bad_review(context: Context, endpoint: Endpoint, document: Any, text: str) 
     """Not a review we can judge. With a uid it can be answered as a review, which shows the reason to the user."""
     asked = document.get("request") if isinstance(document, dict) else None
     uid = asked.get("uid") if isinstance(asked, dict) else None
-    if not isinstance(uid, str) or not uid or document.get("apiVersion") != "admission.k8s.io/v1":
+    if not isinstance(uid, str) or not uid or document.get("apiVersion") != API_VERSION:
         return _bad_request(context, endpoint, 400, text)
     _count_bad(context, endpoint, 400, text)
     refusal = Response(uid, allowed=False, message=f"signalbox: {text}", code=400, reason="BadRequest")
@@ -136,7 +137,7 @@ def _bad_request(context: Context, endpoint: Endpoint, status: int, text: str) -
 
 
 def _count_bad(context: Context, endpoint: Endpoint, status: int, text: str) -> None:
-    context.meters.review(endpoint, "", ("", ""), "bad-request", 0.0)
+    context.meters.bad_request(endpoint)
     context.log.warning("bad request", endpoint=endpoint, status=status, text=text, peer=request.remote_addr)
 
 

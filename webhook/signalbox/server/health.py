@@ -1,24 +1,23 @@
 """/livez and /readyz. Readiness fails while draining, so that a Service sends no new connection."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import orjson
 from flask import Flask, request
 from flask import Response as HttpResponse
 
+from signalbox.server.certificate import EXPIRED_ADVICE, REJECTED_ADVICE
 from signalbox.server.lifecycle import Lifecycle
-from signalbox.server.source import SetupSource
+from signalbox.server.notice import Notice, NoticeBoard
+from signalbox.server.source import LoadResult, SetupSource
 
-_MOST_PROBLEMS = 50
+_MOST = 50
+_LEFT_OUT_ADVICE = "mend the documents in leftOut: nothing in them is in force"
+_REJECTED_ADVICE = "mend the documents in rejectedDocuments: until then the set shown here stays in force"
 
 
-def add_health(
-    app: Flask,
-    source: SetupSource,
-    lifecycle: Lifecycle,
-    certificate_not_after: Callable[[], datetime | None],
-) -> None:
+def add_health(app: Flask, source: SetupSource, lifecycle: Lifecycle, board: NoticeBoard) -> None:
     """Give the app its two health endpoints."""
 
     def livez() -> HttpResponse:
@@ -29,22 +28,42 @@ def add_health(
         status = 503 if draining else 200
         if "verbose" not in request.args:
             return HttpResponse("draining\n" if draining else "ok\n", status=status, mimetype="text/plain")
-        in_force, latest, not_after = source.in_force, source.latest, certificate_not_after()
-        state = {
-            "ready": not draining,
-            "draining": draining,
-            "policies": in_force.policies,
-            "signs": in_force.signs,
-            # Two lists: what the set in force lacks, and what keeps a newer one out.
-            "problems": in_force.problems[:_MOST_PROBLEMS],
-            "rejected": latest.problems[:_MOST_PROBLEMS] if latest is not in_force else (),
-            "certificate": {
-                "notAfter": not_after.isoformat() if not_after else None,
-                "expired": not_after is not None and not_after <= datetime.now(UTC),
-            },
-        }
+        state = {"ready": not draining, "draining": draining, **_state(source.in_force, board.current, datetime.now(UTC))}
         body = orjson.dumps(state, option=orjson.OPT_INDENT_2) + b"\n"
         return HttpResponse(body, status=status, mimetype="application/json")
 
     app.add_url_rule("/livez", view_func=livez)
     app.add_url_rule("/readyz", view_func=readyz)
+
+
+def _state(in_force: LoadResult, notice: Notice, now: datetime) -> dict[str, object]:
+    """What this worker judges by, what is wrong with that, and what with the newer files that it does not judge by."""
+    expired = notice.not_after is not None and notice.not_after <= now
+    return {
+        "policies": in_force.policies,
+        "digest": in_force.digest,
+        "signs": in_force.signs,
+        # Two pairs of lists: what the set in force lacks, and what keeps a newer one out.
+        "problems": in_force.problems[:_MOST],
+        "leftOut": in_force.left_out[:_MOST],
+        "rejected": notice.rejected.problems[:_MOST],
+        "rejectedDocuments": notice.rejected.documents[:_MOST],
+        "warnings": in_force.warnings[:_MOST],
+        "certificate": {
+            "notAfter": notice.not_after.isoformat() if notice.not_after else None,
+            "expired": expired,
+            "rejected": notice.certificate_rejected or None,
+        },
+        "advice": list(_advice(in_force, notice, expired)),
+    }
+
+
+def _advice(in_force: LoadResult, notice: Notice, expired: bool) -> Iterator[str]:
+    if in_force.problems:
+        yield _LEFT_OUT_ADVICE
+    if notice.rejected.problems:
+        yield _REJECTED_ADVICE
+    if expired:
+        yield EXPIRED_ADVICE
+    if notice.certificate_rejected:
+        yield REJECTED_ADVICE

@@ -1,21 +1,56 @@
 """From what the command line was given to what the server polls for."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 
-from signalbox.configuration import LoadedSetup
-from signalbox.server.source import Load, LoadResult
+from signalbox.configuration import SetupFiles, load_setup_files, read_setup_files
+from signalbox.controllers import Controllers
+from signalbox.policy.mode import Mode
+from signalbox.server.source import LoadResult
+
+_DIGITS = 12
 
 
-def setup_loader(load: Callable[[], LoadedSetup]) -> Load:
-    """A ``load`` for ``run_server``: a fault keeps a set from replacing a good one, what is only warned of does not."""
+@dataclass(frozen=True, slots=True)
+class SetupLoader:
+    """The paths and options of a server's setup. A fault keeps a set from replacing a good one, a warning does not."""
 
-    def attempt() -> LoadResult:
-        loaded = load()
-        return LoadResult(
-            loaded.setup,
-            problems=tuple(str(problem) for problem in loaded.errors),
-            policies=tuple(policy.name for policy in loaded.setup.policies.policies),
-            signs=loaded.signs,
+    policies: Sequence[Path]
+    signs: Sequence[Path] = ()
+    cluster: Path | None = None
+    max_mode: Mode = Mode.ENFORCE
+    verify_patches: bool = False
+    controllers: Controllers | None = None
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Every file and folder that it reads."""
+        return (*self.policies, *self.signs, *([self.cluster] if self.cluster else []))
+
+    def read(self) -> SetupFiles:
+        """What the files hold now."""
+        return read_setup_files(self.policies, self.signs, self.cluster)
+
+    def load(self, files: SetupFiles) -> LoadResult:
+        """The setup of those files."""
+        loaded = load_setup_files(
+            files,
+            max_mode=self.max_mode,
+            verify_patches=self.verify_patches,
+            controllers=self.controllers,
+            now=datetime.now(UTC),
         )
-
-    return attempt
+        found = loaded.setup.policies
+        names = tuple(policy.name for policy in found.policies)
+        return LoadResult(
+            # Where no policy at all could be read there is nothing to go on with.
+            loaded.setup if names else None,
+            problems=tuple(str(problem) for problem in loaded.errors),
+            policies=names,
+            signs=loaded.signs,
+            warnings=tuple(str(problem) for problem in loaded.warnings),
+            left_out=loaded.left_out,
+            digest=found.digest[:_DIGITS],
+        )

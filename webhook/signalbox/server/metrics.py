@@ -14,18 +14,17 @@ from prometheus_client.registry import Collector
 
 from signalbox import __version__
 from signalbox.finding import Finding
-from signalbox.server.source import SetupSource
+from signalbox.server.source import ReloadingSource
 from signalbox.workload.kinds.table import KINDS
 
 Endpoint = Literal["mutate", "validate"]
-Decision = Literal["allowed", "patched", "refused", "error", "bad-request"]
+Decision = Literal["allowed", "patched", "refused", "error"]
 
 _BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
-_UNGROUPED = frozenset({"", "apps", "batch"})
 _MOST_RULES = 1000
 """Above it, what a new rule finds is counted under ``other``: a policy folder must not be able to fill Prometheus."""
 
-_KIND_LABELS = {(group, kind): kind if group in _UNGROUPED else f"{kind}.{group}" for group, kind in KINDS}
+_KIND_LABELS = {key: kind.text for key, kind in KINDS.items()}
 
 
 class Meters:
@@ -61,13 +60,19 @@ class Meters:
     def review(
         self, endpoint: Endpoint, operation: str, group_kind: tuple[str, str], decision: Decision, seconds: float
     ) -> None:
-        """Count one answer."""
-        key = (endpoint, operation, _KIND_LABELS.get(group_kind, "other"), decision)
+        """Count one answer, and how long it took."""
+        self._count((endpoint, operation, _KIND_LABELS.get(group_kind, "other"), decision))
+        self._observe[endpoint](seconds)
+
+    def bad_request(self, endpoint: Endpoint) -> None:
+        """Count what was no review; its time says nothing about reviews."""
+        self._count((endpoint, "", "other", "bad-request"))
+
+    def _count(self, key: tuple[str, str, str, str]) -> None:
         count = self._review_children.get(key)
         if count is None:
             count = self._review_children[key] = self._reviews.labels(*key).inc
         count()
-        self._observe[endpoint](seconds)
 
     def findings(self, found: Iterable[Finding]) -> None:
         """Count what the rules found."""
@@ -96,7 +101,7 @@ class MainState(Collector):
     policy_reloads: dict[str, int] = field(default_factory=lambda: {"ok": 0, "bad": 0})
     certificate_reloads: dict[str, int] = field(default_factory=lambda: {"ok": 0, "bad": 0})
 
-    def loaded(self, source: SetupSource) -> None:
+    def loaded(self, source: ReloadingSource) -> None:
         """Take over what a source holds."""
         self.policies, self.problems = len(source.in_force.policies), len(source.latest.problems)
 

@@ -99,6 +99,16 @@ class WebhookProcesses(MPServer):
             self._hurry.wait(self._drain_seconds)
         super().shutdown(exit_code)  # type: ignore[no-untyped-call]
 
+    def _respawn_workers(self, workers: list[int], spawn_target: Any, target_loader: Any, delay: float = 0) -> None:
+        ended = [self.wrks[index].inner.exitcode for index in workers]
+        super()._respawn_workers(workers, spawn_target, target_loader, delay)
+        numbers = [index + 1 for index in workers]
+        if delay:
+            self._log.info("workers replaced", workers=numbers)
+        else:
+            # Granian's own line says that a worker ended, and no more.
+            self._log.warning("worker replaced after an unexpected exit", workers=numbers, exitCodes=ended)
+
     def _init_shared_socket(self) -> None:
         # The stub leaves out what the constructor takes: descriptor, whether it is a Unix socket, backlog.
         self._shd: Any = SocketHolder(self._listening.fileno(), False, BACKLOG)  # type: ignore[call-arg]

@@ -6,29 +6,34 @@ import os
 import shutil
 import socket
 import tempfile
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from signalbox.server.certificate import CertificateError, CertificateFiles, Pair, PairFiles
 from signalbox.server.logs import Log, complain
 from signalbox.server.options import ServerOptions
-from signalbox.server.source import FileWatcher, Load, ReloadingSource
+from signalbox.server.source import FileWatcher, PolicyFiles, ReloadingSource
 
 if TYPE_CHECKING:
     from signalbox.server.app import Judge
     from signalbox.server.process import WsgiApp
 
 
+# A worker looks for a notice and for slow clients this often at least, however seldom files are looked at.
+_WORKER_SECONDS = 0.25
+
+
 class _StartError(Exception):
     """Why the server cannot start, in one line."""
 
 
-def run_server(options: ServerOptions, load: Load, mutate: "Judge | None" = None, validate: "Judge | None" = None) -> int:
+def run_server(
+    options: ServerOptions, policies: PolicyFiles, mutate: "Judge | None" = None, validate: "Judge | None" = None
+) -> int:
     """Serve until SIGTERM or SIGINT; the exit code. What keeps it from starting is one line on stderr and code 1.
 
-    ``load`` is called at the start, and again, in each process, when what the options watch has changed. The judges are
-    the engine's unless others are given. Owns the process: signals, the fork method, the garbage collector.
+    ``policies`` are read at the start, and again when what the options watch has changed. The judges are the engine's
+    unless others are given. Owns the process: signals, the fork method, the garbage collector.
     """
     directory: Path | None = None
     # Collecting while everything is imported finds nothing and takes a tenth of the start.
@@ -45,7 +50,7 @@ def run_server(options: ServerOptions, load: Load, mutate: "Judge | None" = None
         log = Log(options.log_level)
         for warning in warnings:
             log.warning("certificate", text=warning)
-        source = _load_policies(options, load, log)
+        source = _load_policies(options, policies)
         return _serve(options, source, certificates, pair, listening, metrics, log, directory, (mutate, validate))
     except _StartError as error:
         complain(str(error))
@@ -78,10 +83,11 @@ def _listen(address: str, port: int) -> socket.socket:
     return listening
 
 
-def _load_policies(options: ServerOptions, load: Load, log: Log) -> ReloadingSource:
-    source = ReloadingSource(load, FileWatcher(options.watch))
-    for problem in source.latest.problems:
-        log.error("policy problem", text=problem)
+def _load_policies(options: ServerOptions, policies: PolicyFiles) -> ReloadingSource:
+    for path in options.watch:
+        if not path.exists():
+            raise _StartError(f"{path}: there is no such file or folder")
+    source = ReloadingSource(policies, FileWatcher(options.watch))
     if source.latest.setup is None:
         raise _StartError(f"no policies could be loaded: {next(iter(source.latest.problems), 'none found')}")
     return source
@@ -106,23 +112,21 @@ def _serve(
     from signalbox.server.lifecycle import Lifecycle
     from signalbox.server.listener import serve_metrics
     from signalbox.server.metrics import MainState, Meters
+    from signalbox.server.notice import NoticeBoard
     from signalbox.server.process import WebhookProcesses
-    from signalbox.server.upkeep import MainUpkeep, WorkerUpkeep, repeat
+    from signalbox.server.upkeep import MainUpkeep, WorkerUpkeep, log_policies, notice_of, repeat
 
     lifecycle, state = Lifecycle(), MainState(certificate_not_after=pair.not_after.timestamp())
     state.loaded(source)
     # This registry is never shown: what the counters wrote, in every worker, is read from their files.
     meters = Meters(CollectorRegistry())
     slow = SlowBodies(listening.getsockname()[1], options.body_seconds)
-
-    def not_after() -> datetime:
-        return datetime.fromtimestamp(state.certificate_not_after, UTC)
-
-    app = create_app(Context(source, meters, log, lifecycle, slow, options.body_limit, not_after), *judges)
+    board = NoticeBoard(directory, lifecycle, notice_of(source, certificates))
+    app = create_app(Context(source, meters, log, lifecycle, slow, board, options.body_limit), *judges)
     processes = WebhookProcesses(options, listening, PairFiles.of(pair, directory), lifecycle, log)
     quiet = guard_forks()
-    upkeep = MainUpkeep(source, certificates, processes, state, log, quiet, directory)
-    worker_upkeep = WorkerUpkeep(source, slow, meters, log, main_process=os.getpid())
+    upkeep = MainUpkeep(source, board, certificates, processes, state, log, quiet, directory)
+    worker_upkeep = WorkerUpkeep(source, board, slow, meters, log, main_process=os.getpid())
 
     def in_worker() -> "WsgiApp":
         # A group of its own: Ctrl-C in a terminal goes to the main process, which ends the workers in order.
@@ -130,7 +134,7 @@ def _serve(
         lifecycle.join()
         if metrics is not None:
             metrics.close()
-        repeat(worker_upkeep.tick, options.poll_seconds, meters, log)
+        repeat(worker_upkeep.tick, min(options.poll_seconds, _WORKER_SECONDS), meters, log)
         return app.wsgi_app
 
     @processes.on_startup
@@ -138,6 +142,7 @@ def _serve(
         if metrics is not None:
             serve_metrics(metrics, state, quiet)
         repeat(upkeep.tick, options.poll_seconds, meters, log)
+        log_policies(log, source.in_force)
         log.info(
             "serving",
             address=options.address,

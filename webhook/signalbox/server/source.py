@@ -1,14 +1,14 @@
 """Where the server takes its policies from, and how it notices that their files changed.
 
 Files are polled: a few ``stat`` calls a second, no dependency, and right on every kind of mount. A set with a problem
-never replaces one without.
+never replaces one without. The main process alone reads and judges the files; a worker is handed the very bytes.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from signalbox.engine import Setup
@@ -16,16 +16,25 @@ if TYPE_CHECKING:
 _DEEPEST_FOLDER = 8
 
 Fingerprint = tuple[tuple[str, int, int, int], ...]
+Files = Any
+"""What ``PolicyFiles.read`` gives: plain data that can be handed to another process."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """One attempt to load everything. ``setup`` lacks what ``problems`` name; None where nothing usable was found."""
+    """One attempt to load everything. ``setup`` lacks what ``problems`` name; None where nothing usable was found.
+
+    ``policies`` and ``signs`` are the names of what is in the setup, ``left_out`` the documents that are not, ``digest``
+    names the policies' very content.
+    """
 
     setup: "Setup | None"
     problems: tuple[str, ...] = ()
     policies: tuple[str, ...] = ()
     signs: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    digest: str = ""
 
     @property
     def good(self) -> bool:
@@ -33,7 +42,16 @@ class LoadResult:
         return self.setup is not None and not self.problems
 
 
-Load = Callable[[], LoadResult]
+class PolicyFiles(Protocol):
+    """The two steps from files to a setup: reading is done in one process, loading in each."""
+
+    def read(self) -> Files:
+        """What the files hold now."""
+        ...
+
+    def load(self, files: Files) -> LoadResult:
+        """What that amounts to; the same for the same files, in whatever process."""
+        ...
 
 
 class SetupSource(Protocol):
@@ -46,11 +64,6 @@ class SetupSource(Protocol):
     @property
     def in_force(self) -> LoadResult:
         """The load that ``current`` comes from."""
-        ...
-
-    @property
-    def latest(self) -> LoadResult:
-        """The newest attempt; not the one in force where it was bad."""
         ...
 
 
@@ -79,13 +92,19 @@ class FileWatcher:
 
 
 class ReloadingSource:
-    """Holds the last good setup and loads again when the files changed. Made before the workers are forked."""
+    """The set in force in this process. Made before the fork, so that a new worker starts with the main process's.
 
-    def __init__(self, load: Load, watcher: FileWatcher) -> None:
-        self._load = load
+    ``number`` counts the sets that were in force, and ``files`` are those of the present one. ``latest`` is the newest
+    attempt of the main process: not the one in force where it was bad.
+    """
+
+    def __init__(self, policies: PolicyFiles, watcher: FileWatcher) -> None:
+        self._policies = policies
         self._watcher = watcher
-        self.latest = load()
+        self.files = policies.read()
+        self.latest = policies.load(self.files)
         self.in_force = self.latest
+        self.number = 0
 
     def current(self) -> "Setup":
         """The setup in force."""
@@ -95,14 +114,24 @@ class ReloadingSource:
         return setup
 
     def poll(self) -> LoadResult | None:
-        """Load if the files changed; the attempt, or None where nothing changed."""
+        """In the main process: load if the files changed; the attempt, or None where nothing changed."""
         if not self._watcher.changed():
             return None
-        self.latest = self._load()
+        files = self._policies.read()
+        self.latest = self._policies.load(files)
         # Where the first load was bad already, what can be read of a later one is no worse.
         if self.latest.setup is not None and (self.latest.good or not self.in_force.good):
-            self.in_force = self.latest
+            self.in_force, self.files = self.latest, files
+            self.number += 1
         return self.latest
+
+    def take_over(self, number: int, files: Files) -> bool:
+        """In a worker: load what the main process has put in force. False where that is in force here already."""
+        if number == self.number:
+            return False
+        self.in_force, self.files = self._policies.load(files), files
+        self.number = number
+        return True
 
 
 def _look(path: str, depth: int) -> Iterator[tuple[str, int, int, int]]:

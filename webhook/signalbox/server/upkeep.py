@@ -1,4 +1,4 @@
-"""The thread that keeps house in each process: changed files in both, slow clients in a worker."""
+"""The thread that keeps house in each process: changed files in the main one, notices and slow clients in a worker."""
 
 import os
 import signal
@@ -9,22 +9,46 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from signalbox.server.body import SlowBodies
-from signalbox.server.certificate import CertificateError, CertificateFiles, PairFiles
+from signalbox.server.certificate import REJECTED_ADVICE, CertificateError, CertificateFiles, Pair, PairFiles
 from signalbox.server.logs import Log, crash_fields
 from signalbox.server.metrics import MainState, Meters
+from signalbox.server.notice import Notice, NoticeBoard, Rejected
 from signalbox.server.process import WebhookProcesses
 from signalbox.server.source import LoadResult, ReloadingSource
 
 
+def notice_of(source: ReloadingSource, certificates: CertificateFiles) -> Notice:
+    """What workers are to know of the present state."""
+    latest = source.latest
+    rejected = Rejected() if latest is source.in_force else Rejected(latest.problems, latest.left_out)
+    return Notice(source.number, source.files, certificates.not_after, rejected, certificates.rejected)
+
+
+def log_policies(log: Log, in_force: LoadResult) -> None:
+    """Say which set is in force, and what is wrong with it."""
+    fields = {"policies": len(in_force.policies), "digest": in_force.digest}
+    if in_force.problems:
+        log.error(
+            "policies in force without the documents that have problems",
+            **fields,
+            leftOut=in_force.left_out,
+            problems=in_force.problems,
+        )
+    else:
+        log.info("policies in force", **fields)
+    if in_force.warnings:
+        log.warning("policy warnings", warnings=in_force.warnings)
+
+
 @dataclass(frozen=True, slots=True)
 class MainUpkeep:
-    """In the main process: load changed policies (so that every later worker starts with the last good set, and so that
-    they are counted once), and bring a changed certificate into service.
+    """In the main process: load changed policies and tell the workers, bring a changed certificate into service.
 
     ``quiet`` is held while it works and while a worker is forked.
     """
 
     source: ReloadingSource
+    board: NoticeBoard
     certificates: CertificateFiles
     processes: WebhookProcesses
     state: MainState
@@ -36,14 +60,12 @@ class MainUpkeep:
         """One look at all files."""
         with self.quiet:
             result = self.source.poll()
+            was_rejected = self.certificates.rejected
+            renewed = self._renewed()
+            if result is not None or renewed is not None or self.certificates.rejected != was_rejected:
+                self.board.publish(notice_of(self.source, self.certificates))
             if result is not None:
                 self._loaded(result)
-            try:
-                renewed = self.certificates.poll()
-            except CertificateError as error:
-                self.state.certificate_reloads["bad"] += 1
-                self.log.error("certificate kept, the new one cannot be used", text=str(error))
-                return
         if renewed is None:
             return
         self.state.certificate_reloads["ok"] += 1
@@ -52,12 +74,28 @@ class MainUpkeep:
         self.processes.use_certificate(PairFiles.of(renewed, self.private_directory))
         self.processes.replace_workers()
 
+    def _renewed(self) -> Pair | None:
+        try:
+            return self.certificates.poll()
+        except CertificateError as error:
+            self.state.certificate_reloads["bad"] += 1
+            self.log.error("certificate kept, the new one cannot be used", text=str(error), advice=REJECTED_ADVICE)
+            return None
+
     def _loaded(self, result: LoadResult) -> None:
         self.state.loaded(self.source)
         self.state.policy_reloads["ok" if result.good else "bad"] += 1
-        self.log.info("policies loaded", good=result.good, policies=len(result.policies))
-        for problem in result.problems:
-            self.log.error("policy problem", text=problem)
+        in_force = self.source.in_force
+        if result is in_force:
+            log_policies(self.log, in_force)
+            return
+        self.log.error(
+            "policies kept, the new set cannot be used",
+            policies=len(in_force.policies),
+            digest=in_force.digest,
+            rejected=result.left_out,
+            problems=result.problems,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +103,7 @@ class WorkerUpkeep:
     """In a worker: new policies, slow clients, and an end when the main process is gone."""
 
     source: ReloadingSource
+    board: NoticeBoard
     slow: SlowBodies
     meters: Meters
     log: Log
@@ -78,9 +117,10 @@ class WorkerUpkeep:
         for peer in self.slow.sweep():
             self.meters.error("slow-body")
             self.log.warning("slow body, connections closed", peer=peer)
-        result = self.source.poll()
-        if result is not None:
-            self.log.debug("worker loaded policies", good=result.good, policies=len(result.policies))
+        self.board.refresh()
+        if self.source.take_over(self.board.current.number, self.board.current.files):
+            in_force = self.source.in_force
+            self.log.debug("worker judges by new policies", policies=len(in_force.policies), digest=in_force.digest)
 
 
 def repeat(tick: Callable[[], None], seconds: float, meters: Meters, log: Log) -> None:

@@ -13,7 +13,7 @@ from signalbox.review import JsonObject
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import PodTemplate, mapping, members
 from signalbox.workload.signs import Signs
-from signalbox.workload.vocabulary import name_words
+from signalbox.workload.vocabulary import MAX_NAME, name_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +43,21 @@ class TemplateAccelerators:
     resources: frozenset[str] = frozenset()
 
 
-def containers_of(template: PodTemplate) -> Iterator[tuple[Path, JsonObject, str]]:
-    """Each container with its path and its role: ``init``, ``sidecar`` or ``container``. Others than mappings are left out."""
+def containers_of(template: PodTemplate, with_resources: bool = False) -> Iterator[tuple[Path, JsonObject, str]]:
+    """Each container with its path and its role: ``init``, ``sidecar`` or ``container``. Others than mappings are left out.
+
+    ``with_resources``: only those that ask for any. A manifest has room for a hundred thousand containers that do not.
+    """
     spec = template.spec
     for index, container in enumerate(members(spec.get("initContainers"))):
-        if isinstance(container, dict):
+        if isinstance(container, dict) and (not with_resources or container.get("resources")):
             role = "sidecar" if container.get("restartPolicy") == "Always" else "init"
-            yield (*template.path, "spec", "initContainers", index), container, role
+            yield (*template.spec_path, "initContainers", index), container, role
     for index, container in enumerate(members(spec.get("containers"))):
-        if isinstance(container, dict):
-            yield (*template.path, "spec", "containers", index), container, "container"
+        if isinstance(container, dict) and (not with_resources or container.get("resources")):
+            yield (*template.spec_path, "containers", index), container, "container"
+    for program in template.programs:
+        yield program.path, program.body, "container"
 
 
 def container_accelerators(container: JsonObject, signs: Signs) -> Iterator[tuple[str, str, object]]:
@@ -76,15 +81,26 @@ def claimed_accelerators(container: JsonObject, template: PodTemplate, signs: Si
     resources = container.get("resources")
     if not isinstance(resources, dict) or not resources.get("claims"):
         return
-    templates = {
-        entry.get("name"): entry.get("resourceClaimTemplateName") or entry.get("resourceClaimName")
-        for entry in members(template.spec.get("resourceClaims"))
-        if isinstance(entry, dict) and isinstance(entry.get("name"), str)
-    }
+    named = template.claims
     for index, claim in enumerate(members(resources.get("claims"))):
         name = claim.get("name") if isinstance(claim, dict) else None
-        if isinstance(name, str) and signs.accelerator_claims.intersection(name_words(f"{name} {templates.get(name) or ''}")):
+        if not isinstance(name, str):
+            continue
+        if not named:
+            # Once for all containers of the Pod.
+            named.update(_claims_by_name(template.spec))
+        words = name_words(f"{name[:MAX_NAME]} {named.get(name, '')}")
+        if signs.accelerator_claims.intersection(words):
             yield index, name
+
+
+def _claims_by_name(spec: JsonObject) -> dict[str, str]:
+    found = {"": ""}
+    for entry in members(spec.get("resourceClaims")):
+        if isinstance(entry, dict) and isinstance(entry.get("name"), str):
+            of = entry.get("resourceClaimTemplateName") or entry.get("resourceClaimName")
+            found[entry["name"]] = of[:MAX_NAME] if isinstance(of, str) else ""
+    return found
 
 
 def template_accelerators(template: PodTemplate, signs: Signs) -> TemplateAccelerators:
@@ -95,7 +111,7 @@ def template_accelerators(template: PodTemplate, signs: Signs) -> TemplateAccele
     placeholder = False
     resources: set[str] = set()
     evidence: list[Evidence] = []
-    for path, container, role in containers_of(template):
+    for path, container, role in containers_of(template, with_resources=True):
         asked: dict[str, Quantity] = {}
         for section, resource, raw in container_accelerators(container, signs):
             if is_placeholder(raw):
@@ -123,9 +139,37 @@ def template_accelerators(template: PodTemplate, signs: Signs) -> TemplateAccele
                     sidecars[resource] = sidecars.get(resource, 0) + quantity
     for resource, quantity in largest_init.items():
         running[resource] = max(running.get(resource, 0), quantity)
+    if template.asked:
+        placeholder = _asked_flatly(template, signs, running, resources, evidence) or placeholder
     if not running and not placeholder and signs.accelerator_annotations:
         placeholder = _annotated(template, signs, running, evidence)
     return TemplateAccelerators(running, placeholder, tuple(evidence), frozenset(resources.union(running)))
+
+
+def _asked_flatly(
+    template: PodTemplate, signs: Signs, running: dict[str, Quantity], resources: set[str], evidence: list[Evidence]
+) -> bool:
+    """Adds what fields of the kind's own ask for; True where one does not say how much."""
+    placeholder = False
+    counted: set[str] = set()
+    for asked in template.asked:
+        if asked.quantity is None:
+            placeholder = True
+            evidence.append(Evidence(asked.path, "", "another object says how many"))
+        elif signs.accelerator(asked.resource) is None or asked.resource in counted:
+            # Limits come before requests, as for a container.
+            continue
+        elif is_placeholder(asked.quantity):
+            placeholder = True
+            resources.add(asked.resource)
+            evidence.append(Evidence(asked.path, str(asked.quantity), "a placeholder"))
+        else:
+            quantity = parse_quantity(asked.quantity)
+            if quantity is not None and quantity > 0:
+                counted.add(asked.resource)
+                running[asked.resource] = running.get(asked.resource, 0) + quantity
+                evidence.append(Evidence(asked.path, str(asked.quantity)))
+    return placeholder
 
 
 def _annotated(template: PodTemplate, signs: Signs, running: dict[str, Quantity], evidence: list[Evidence]) -> bool:
@@ -134,6 +178,9 @@ def _annotated(template: PodTemplate, signs: Signs, running: dict[str, Quantity]
     for name in signs.accelerator_annotations:
         raw = annotations.get(name)
         if raw is None:
+            continue
+        if isinstance(raw, dict | list):
+            # No annotation; it may be nested too deeply to be shown.
             continue
         path = (*template.path, "metadata", "annotations", name)
         evidence.append(Evidence(path, str(raw)))

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from signalbox.quantity import is_placeholder
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.judgement import TRAINING_TYPES, Evidence, Judgement
-from signalbox.workload.kinds.kind import mapping, members
+from signalbox.workload.kinds.kind import mapping
 from signalbox.workload.labels import CHECKPOINT_URI
-from signalbox.workload.meaning import Role, meaning_of
+from signalbox.workload.meaning import Meaning, meaning_of
 from signalbox.workload.said import Said
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Started
-from signalbox.workload.storage import Kept, Place, Storage
+from signalbox.workload.storage import LONGEST_PATH, Kept, Place, Storage
 
 if TYPE_CHECKING:
     from signalbox.fieldpath import Path
@@ -25,9 +25,12 @@ if TYPE_CHECKING:
 
 _BEST: tuple[Kept, ...] = ("durable", "unknown", "ephemeral", "none")
 _BUCKET_PLACEHOLDER = re.compile(r"[A-Z][A-Z0-9_-]*\Z")
-_NO_PLACE = re.compile(r"(?:true|false|yes|no|none|null|auto|[-+]?\d+(?:\.\d*)?(?:e[-+]?\d+)?)\Z", re.IGNORECASE)
+_NO_PLACE = re.compile(r"(?:true|false|yes|no|none|null|auto|[-+]?\d++(?:\.\d*+)?(?:e[-+]?\d++)?)\Z", re.IGNORECASE)
 _CONFIGURATION_FILE = re.compile(r"[^\s=]+\.(?:ya?ml|json|toml|gin|cfg)\Z", re.IGNORECASE)
 _NONE = Judgement("none")
+# More of the same says nothing new.
+_MAX_EVIDENCE = 16
+_A_FILE = Meaning(None, None, False, False, False, "configuration")
 _Found = tuple[Kept, Evidence]
 
 
@@ -41,10 +44,13 @@ def infer_checkpoint(view: "WorkloadView") -> Judgement:
     found: list[_Found] = []
     for container in _that_train(view):
         found += _of_container(container, view)
+        if container.unread:
+            # Where nothing durable was seen it may be in the rest: what is too long to read is no reason to refuse.
+            found.append(("unknown", Evidence(container.path, "", "too long to be read to its end")))
     if not found:
         return _NONE
     best = min((kept for kept, _ in found), key=_BEST.index)
-    return Judgement(best, tuple([seen for kept, seen in found if kept == best]))
+    return Judgement(best, tuple([seen for kept, seen in found if kept == best][:_MAX_EVIDENCE]))
 
 
 def _declared(view: "WorkloadView") -> Judgement | None:
@@ -63,6 +69,8 @@ def _declared(view: "WorkloadView") -> Judgement | None:
 
 
 def _declared_place(value: str, view: "WorkloadView") -> Place:
+    if len(value) > LONGEST_PATH:
+        return Place("unknown", "longer than any path")
     # Nothing fills in an annotation: what looks like a placeholder was left to be written. Bucket names are lower case.
     bucket = value.partition("://")[2].partition("/")[0]
     if is_placeholder(value) or _BUCKET_PLACEHOLDER.match(bucket):
@@ -98,7 +106,8 @@ def _of_container(container: ContainerView, view: "WorkloadView") -> list[_Found
     later: list[_Found] = []
     saves = False
     unread: list[_Found] = []
-    for role, value, folder, seen in _settings(container, signs):
+    for meaning, value, folder, seen in _settings(container, signs):
+        role = meaning.role
         if role == "frequency":
             saves = saves or value.lower() not in ("0", "-1", "no", "false", "none")
             continue
@@ -112,11 +121,12 @@ def _of_container(container: ContainerView, view: "WorkloadView") -> list[_Found
         if place is None:
             continue
         kept = (place.kept, Evidence(seen.path, seen.value, place.note))
-        (later if role == "output-when-saving" else found).append(kept)
+        written = role != "output-when-saving" or (meaning.written_by and view.framework.state in meaning.written_by)
+        (found if written else later).append(kept)
     if saves:
         found += later
     # A path that is told beats the name of a mount, and that beats a file that cannot be seen.
-    if not found and container.body.get("volumeMounts"):
+    if not found and container.mounts:
         found = _named_mounts(container, view)
     return found if any(kept != "none" for kept, _ in found) else found + unread
 
@@ -126,7 +136,7 @@ def _named_mounts(container: ContainerView, view: "WorkloadView") -> list[_Found
     signs = view.signs.checkpoint
     storage: Storage | None = None
     found: list[_Found] = []
-    for index, entry in enumerate(members(container.body.get("volumeMounts"))):
+    for index, entry in enumerate(container.mounts):
         path = entry.get("mountPath") if isinstance(entry, dict) else None
         if not isinstance(path, str) or path.rstrip("/").rpartition("/")[2].lower() not in signs.mounts:
             continue
@@ -137,12 +147,9 @@ def _named_mounts(container: ContainerView, view: "WorkloadView") -> list[_Found
     return found
 
 
-def _settings(container: ContainerView, signs: Signs) -> Iterator[tuple[Role, str, str, Evidence]]:
-    """``(role, value, folder it is relative to, evidence)`` of every option and variable that speaks of saving."""
-    for index, entry in enumerate(members(container.body.get("env"))):
-        name = entry.get("name") if isinstance(entry, dict) else None
-        if not isinstance(name, str):
-            continue
+def _settings(container: ContainerView, signs: Signs) -> Iterator[tuple[Meaning, str, str, Evidence]]:
+    """``(meaning, value, folder it is relative to, evidence)`` of every option and variable that speaks of saving."""
+    for index, name, entry in container.variables:
         meaning = meaning_of(name, signs)
         if meaning is None or meaning.role in ("", "configuration"):
             continue
@@ -150,15 +157,16 @@ def _settings(container: ContainerView, signs: Signs) -> Iterator[tuple[Role, st
         path: Path = (*container.path, "env", index)
         value = container.env.get(name)
         if value is None and entry.get("valueFrom") is not None:
-            yield role, "$(valueFrom)", "", Evidence(path, name)
+            yield meaning, "$(valueFrom)", "", Evidence(path, name)
         elif value is not None and (role == "frequency" or not _NO_PLACE.match(value)):
-            yield role, value, "", Evidence(path, f"{name}={value}")
+            yield meaning, value, "", Evidence(path, f"{name}={value}")
     folder = ""
     for started, said in zip(container.started, container.said, strict=True):
         target = started.target
         words = started.invocation.words
         if words[0] == "cd" and len(words) > 1:
             folder = words[1] if words[1].startswith("/") else f"{folder}/{words[1]}" if folder else ""
+            folder = folder[:LONGEST_PATH]
             continue
         exported = words[0] == "export"
         if target is not None and not exported:
@@ -169,7 +177,7 @@ def _settings(container: ContainerView, signs: Signs) -> Iterator[tuple[Role, st
         yield from _options(started, folder)
 
 
-def _options(started: Started, folder: str) -> Iterator[tuple[Role, str, str, Evidence]]:
+def _options(started: Started, folder: str) -> Iterator[tuple[Meaning, str, str, Evidence]]:
     words = started.invocation.words
     field = started.invocation.field
     for option in started.options:
@@ -180,9 +188,15 @@ def _options(started: Started, folder: str) -> Iterator[tuple[Role, str, str, Ev
         if not value or (not option.joined and value[:2] == "--"):
             continue
         if role in ("frequency", "configuration") or not _NO_PLACE.match(value):
-            yield role, value, folder, Evidence(field(option.at), started.shown(option))
+            yield option.meaning, value, folder, Evidence(field(option.at), started.shown(option))
     for index in range(started.at + 1, len(words)):
         word, before = words[index], words[index - 1]
         # After an option it would be that option's value.
-        if "." in word and word[:1] != "-" and (before[:1] != "-" or "=" in before) and _CONFIGURATION_FILE.match(word):
-            yield "configuration", word, folder, Evidence(field(index), word)
+        if (
+            "." in word
+            and len(word) <= LONGEST_PATH
+            and word[:1] != "-"
+            and (before[:1] != "-" or "=" in before)
+            and _CONFIGURATION_FILE.match(word)
+        ):
+            yield _A_FILE, word, folder, Evidence(field(index), word)

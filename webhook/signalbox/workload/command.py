@@ -5,20 +5,29 @@ reference whose value only the cluster knows (a ConfigMap, the field of a Pod) s
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from signalbox.fieldpath import Path
 from signalbox.review import JsonObject
+from signalbox.workload.budget import VARIABLE, WORD, WORD_CHARACTER, Budget
 from signalbox.workload.kinds.kind import members
-from signalbox.workload.shell import MAX_SCRIPT, MAX_VALUE, expand, read_script
+from signalbox.workload.shell import MAX_VALUE, MAX_WORDS, read_script, substitute
+from signalbox.workload.vocabulary import MAX_NAME
 
-_KUBERNETES_REFERENCE = re.compile(r"\$\(([A-Za-z_][\w.-]*)\)")
+_KUBERNETES_REFERENCE = re.compile(r"\$\(([A-Za-z_][\w.-]*+)\)")
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
 _SHELL_OPTION = re.compile(r"[-+][A-Za-z]+\Z")
+# The arguments of the text of `bash -c`, named in it.
+_ARGUMENTS = re.compile(r'"\$@"|\$@|\$\*')
 # A script in a script in a script: deeper nesting is no longer somebody's manifest.
 _MAX_DEPTH = 3
-_MAX_WORDS = 4096
+# More variables than any program reads.
+MAX_VARIABLES = 2048
+
+
+# An entry of `env`: where it stands, its name, the entry.
+Variable = tuple[int, str, JsonObject]
 
 
 # Made for every command of every review: a tuple costs a third of a frozen dataclass.
@@ -43,46 +52,68 @@ class Invocation(NamedTuple):
         return self.next_path if self.next_path and index >= self.split else self.path
 
 
-def literal_env(container: JsonObject) -> dict[str, str]:
-    """The environment variables whose values stand in the manifest, references among them filled in."""
+def read_variables(container: JsonObject, budget: Budget) -> tuple[Variable, ...]:
+    """The environment variables of a container that have a name."""
+    entries = members(container.get("env"))
+    if not entries:
+        return ()
+    found = []
+    for index, entry in enumerate(budget.members(entries, VARIABLE, MAX_VARIABLES)):
+        name = entry.get("name") if isinstance(entry, dict) else None
+        if isinstance(name, str) and len(name) <= MAX_NAME:
+            found.append((index, name, entry))
+    return tuple(found)
+
+
+def literal_env(variables: Iterable[Variable], budget: Budget) -> dict[str, str]:
+    """The variables whose values stand in the manifest, references among them filled in."""
     values: dict[str, str] = {}
-    for entry in members(container.get("env")):
-        if isinstance(entry, dict):
-            name, value = entry.get("name"), entry.get("value")
-            if isinstance(name, str) and value is not None and not isinstance(value, dict | list):
-                text = fill(_text(value), values)
-                if len(text) <= MAX_VALUE:
-                    values[name] = text
+    for _, name, entry in variables:
+        value = entry.get("value")
+        if value is not None and not isinstance(value, dict | list):
+            text = _text(value)
+            if "$(" in text and len(text) <= MAX_VALUE:
+                text = fill(text, values, budget)
+            if len(text) <= MAX_VALUE:
+                values[name] = text
     return values
 
 
-def fill(text: str, env: Mapping[str, str]) -> str:
+def fill(text: str, env: Mapping[str, str], budget: Budget) -> str:
     """``text`` with ``$(VAR)`` filled in where the value is known."""
     if "$(" not in text:
         return text
-    return _KUBERNETES_REFERENCE.sub(lambda reference: env.get(reference.group(1), reference.group()), text)
+    return substitute(_KUBERNETES_REFERENCE, text, lambda reference: env.get(reference.group(1)), budget)
 
 
-def read_command(container: JsonObject, path: Path, env: Mapping[str, str]) -> tuple[Invocation, ...]:
-    """Every program that ``command`` and ``args`` start, shell scripts taken apart, in order."""
-    command = _words(container.get("command"), env)
-    args = _words(container.get("args"), env)
+def read_command(
+    container: JsonObject,
+    path: Path,
+    env: Mapping[str, str],
+    command_path: Path | None = None,
+    args_path: Path | None = None,
+    *,
+    budget: Budget,
+) -> Iterator[Invocation]:
+    """Every program that ``command`` and ``args`` start, shell scripts taken apart, in order.
+
+    They stand below ``path``, or at paths of their own.
+    """
+    command = _words(container.get("command"), env, budget)
+    args = _words(container.get("args"), env, budget)
     if not command and not args:
-        return ()
+        return
+    command_path, args_path = command_path or (*path, "command"), args_path or (*path, "args")
     if not command:
-        whole = Invocation(tuple(args), (*path, "args"))
+        whole = Invocation(tuple(args), args_path)
     elif not args:
-        whole = Invocation(tuple(command), (*path, "command"))
+        whole = Invocation(tuple(command), command_path)
     else:
-        whole = Invocation((*command, *args), (*path, "command"), len(command), (*path, "args"))
+        whole = Invocation((*command, *args), command_path, len(command), args_path)
     if isinstance(container.get("command"), str) or (not command and isinstance(container.get("args"), str)):
-        return tuple(_script(" ".join(whole.words), whole.path, env, 0))
-    return tuple(_unwrapped(whole, env, 0))
-
-
-def read_text(text: str, path: Path, env: Mapping[str, str]) -> tuple[Invocation, ...]:
-    """Every program that a line of shell text starts (an ``entrypoint``)."""
-    return tuple(_script(fill(text, env), path, env, 0))
+        yield from _script(" ".join(whole.words), whole.path, env, 0, budget)
+    else:
+        yield from _unwrapped(whole, env, 0, budget)
 
 
 def program_name(word: str) -> str:
@@ -95,9 +126,13 @@ def is_shell(word: str) -> bool:
     return word.rpartition("/")[2] in _SHELLS
 
 
-def _unwrapped(invocation: Invocation, env: Mapping[str, str], depth: int) -> Iterator[Invocation]:
+def _unwrapped(invocation: Invocation, env: Mapping[str, str], depth: int, budget: Budget) -> Iterator[Invocation]:
     words = invocation.words
-    if depth >= _MAX_DEPTH or not is_shell(words[0]):
+    if not is_shell(words[0]):
+        yield invocation
+        return
+    if depth >= _MAX_DEPTH:
+        budget.unread = True
         yield invocation
         return
     index = 1
@@ -118,7 +153,7 @@ def _unwrapped(invocation: Invocation, env: Mapping[str, str], depth: int) -> It
     if index + 1 >= len(words):
         # `bash` alone, or a here-document fed to it.
         if invocation.document:
-            yield from _script(invocation.document, invocation.path, env, depth + 1)
+            yield from _script(invocation.document, invocation.path, env, depth + 1, budget)
         else:
             yield invocation
         return
@@ -128,33 +163,38 @@ def _unwrapped(invocation: Invocation, env: Mapping[str, str], depth: int) -> It
     if "$@" in text or "$*" in text:
         # Words after the text are its arguments, the first of them $0.
         rest = " ".join(words[index + 3 :])
-        text = text.replace('"$@"', rest).replace("$@", rest).replace("$*", rest)
-    yield from _script(text, invocation.field(index + 1), env, depth + 1)
+        text = substitute(_ARGUMENTS, text, lambda _: rest, budget)
+    yield from _script(text, invocation.field(index + 1), env, depth + 1, budget)
 
 
-def _script(text: str, path: Path, env: Mapping[str, str], depth: int) -> Iterator[Invocation]:
-    for command in read_script(text, env):
+def _script(text: str, path: Path, env: Mapping[str, str], depth: int, budget: Budget) -> Iterator[Invocation]:
+    for command in read_script(text, env, budget):
         read = Invocation(command.words, path, 0, (), command.background, command.document, True)
-        yield from _unwrapped(read, env, depth) if is_shell(command.words[0]) else (read,)
+        if is_shell(command.words[0]):
+            yield from _unwrapped(read, env, depth, budget)
+        else:
+            yield read
 
 
-def _words(value: Any, env: Mapping[str, str]) -> list[str]:
+def _words(value: Any, env: Mapping[str, str], budget: Budget) -> list[str]:
     if isinstance(value, str):
-        return [fill(value[:MAX_SCRIPT], env)] if value else []
-    if not isinstance(value, list):
-        return []
-    words = []
-    for item in value[:_MAX_WORDS]:
+        return [fill(budget.text(value, WORD_CHARACTER), env, budget)] if value else []
+    words: list[str] = []
+    if not value:
+        return words
+    for item in budget.members(members(value), WORD, MAX_WORDS):
         if isinstance(item, str):
-            words.append(fill(item, env) if "$(" in item else item)
+            words.append(item)
         elif item is not None and not isinstance(item, dict | list):
             words.append(_text(item))
+    cost = WORD_CHARACTER * sum(map(len, words))
+    if cost * 2 <= budget.left:
+        budget.left -= cost
+    else:
+        words = [budget.text(word, WORD_CHARACTER) for word in words]
     # An empty word is an argument; an empty program is none.
-    return words if any(words) else []
+    return [fill(word, env, budget) if "$(" in word else word for word in words] if any(words) else []
 
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
-
-
-__all__ = ["Invocation", "expand", "fill", "is_shell", "literal_env", "program_name", "read_command", "read_text"]

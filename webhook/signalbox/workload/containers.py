@@ -1,43 +1,93 @@
 """The containers of a workload that judgements read, with what each runs, read once and kept."""
 
+from collections.abc import Iterator
+from typing import Any
+
 from signalbox.fieldpath import Path
 from signalbox.review import JsonObject
-from signalbox.workload.accelerators import claimed_accelerators, container_accelerators, containers_of
-from signalbox.workload.command import literal_env, read_command
-from signalbox.workload.kinds.kind import PodTemplate, members
+from signalbox.workload.accelerators import claimed_accelerators, container_accelerators
+from signalbox.workload.budget import CODE_CHARACTER, MOUNT, Budget
+from signalbox.workload.command import Variable, literal_env, read_command, read_variables
+from signalbox.workload.kinds.kind import Asked, PodTemplate, Program, members
 from signalbox.workload.said import Said, what_it_says
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Started
 from signalbox.workload.target import find_target
 
-# Bounds what one object can cost: containers beyond this many are not read, nor commands beyond this many characters.
-_MAX_READ = 64
-_MAX_TEXT = 128 * 1024
+# Of an object with more containers not all are read.
+MAX_CONTAINERS = 256
+_MAX_MOUNTS = 1024
+_NO_QUANTITY = (0, "0", "")
 
 
-class _Budget:
-    """How many characters of commands may still be read, shared by the containers of one object."""
+class _Turns:
+    """The order in which containers draw on their budget, whoever asks for which first.
 
-    __slots__ = ("left",)
+    What a spent budget leaves unread would else hang on which judgement was made first. Those with accelerators come
+    first: their work is the workload's.
+    """
+
+    __slots__ = ("_waiting", "budget", "containers", "left_out")
 
     def __init__(self) -> None:
-        self.left = _MAX_TEXT
+        self.budget = Budget()
+        self.containers: tuple[ContainerView, ...] = ()
+        self.left_out = False
+        self._waiting: Iterator[ContainerView] | None = None
+
+    def read(self, wanted: "ContainerView") -> None:
+        """Reads a container and all whose turn comes before."""
+        if self._waiting is None:
+            several = len(self.containers) > 1
+            self._waiting = iter(sorted(self.containers, key=_without_accelerators) if several else self.containers)
+        for container in self._waiting:
+            container.read(self.budget)
+            if container is wanted:
+                return
 
 
 class ContainerView:
     """One container. Everything is worked out when first asked for, and kept."""
 
-    __slots__ = ("_accelerated", "_budget", "_env", "_said", "_signs", "_started", "body", "path", "template")
+    __slots__ = (
+        "_accelerated",
+        "_env",
+        "_is_read",
+        "_mounts",
+        "_program",
+        "_said",
+        "_signs",
+        "_started",
+        "_turns",
+        "_unread",
+        "_variables",
+        "body",
+        "path",
+        "template",
+    )
 
-    def __init__(self, template: PodTemplate, path: Path, body: JsonObject, signs: Signs, budget: _Budget) -> None:
+    def __init__(
+        self,
+        template: PodTemplate,
+        path: Path,
+        body: JsonObject,
+        signs: Signs,
+        turns: _Turns,
+        program: Program | None = None,
+        accelerated: bool | None = None,
+    ) -> None:
         self.template = template
         self.path = path
         self.body = body
         self._signs = signs
-        self._budget = budget
-        self._accelerated: bool | None = None
-        self._env: dict[str, str] | None = None
-        self._started: tuple[Started, ...] | None = None
+        self._turns = turns
+        self._program = program
+        self._accelerated = accelerated
+        self._env: dict[str, str] = {}
+        self._variables: tuple[Variable, ...] = ()
+        self._mounts: list[Any] = []
+        self._is_read = self._unread = False
+        self._started: tuple[Started, ...] = ()
         self._said: tuple[Said | None, ...] | None = None
 
     @property
@@ -46,24 +96,45 @@ class ContainerView:
         if self._accelerated is None:
             # A quantity of zero holds nothing; a placeholder may hold some.
             held = container_accelerators(self.body, self._signs)
-            self._accelerated = any(str(quantity) not in ("0", "") for _, _, quantity in held) or any(
+            self._accelerated = any(quantity not in _NO_QUANTITY for _, _, quantity in held) or any(
                 claimed_accelerators(self.body, self.template, self._signs)
             )
         return self._accelerated
 
     @property
+    def started(self) -> tuple[Started, ...]:
+        """What it runs, in order."""
+        if not self._is_read:
+            self._turns.read(self)
+        return self._started
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """Its environment variables."""
+        if not self._is_read:
+            self._turns.read(self)
+        return self._variables
+
+    @property
+    def mounts(self) -> list[Any]:
+        """Its ``volumeMounts``."""
+        if not self._is_read:
+            self._turns.read(self)
+        return self._mounts
+
+    @property
     def env(self) -> dict[str, str]:
         """Environment variables whose values stand in the manifest."""
-        if self._env is None:
-            self._env = literal_env(self.body)
+        if not self._is_read:
+            self._turns.read(self)
         return self._env
 
     @property
-    def started(self) -> tuple[Started, ...]:
-        """What it runs, in order."""
-        if self._started is None:
-            self._started = self._read() if self._budget.left > 0 else ()
-        return self._started
+    def unread(self) -> bool:
+        """Whether there is more in it, or in containers that were left out, than was read."""
+        if not self._is_read:
+            self._turns.read(self)
+        return self._unread
 
     @property
     def said(self) -> tuple[Said | None, ...]:
@@ -78,21 +149,71 @@ class ContainerView:
         image = self.body.get("image")
         return image if isinstance(image, str) else ""
 
-    def _read(self) -> tuple[Started, ...]:
+    def read(self, budget: Budget) -> None:
+        """Reads what it runs, as far as the budget goes."""
+        budget.unread = self._turns.left_out
+        mounts = members(self.body.get("volumeMounts"))
+        if mounts:
+            self._mounts = budget.members(mounts, MOUNT, _MAX_MOUNTS)
+        self._variables = read_variables(self.body, budget)
+        if self._variables:
+            self._env = literal_env(self._variables, budget)
+        signs, own = self._signs, self._program
+        paths = (None, None) if own is None else (own.command, own.args)
         found = []
-        for field in ("command", "args"):
-            self._budget.left -= sum(len(word) for word in members(self.body.get(field)) if isinstance(word, str))
-        for invocation in read_command(self.body, self.path, self.env):
-            found.append(Started(invocation, find_target(invocation, self._signs.commands), self._signs))
-        return tuple(found)
+        for invocation in read_command(self.body, self.path, self._env, *paths, budget=budget):
+            target = find_target(invocation, signs.commands)
+            if target is not None and target.role == "code":
+                target = target._replace(name=budget.text(target.name, CODE_CHARACTER))
+            found.append(Started(invocation, target, signs))
+        self._started = tuple(found)
+        self._unread = budget.unread
+        self._is_read = True
 
 
 def read_containers(templates: tuple[PodTemplate, ...], signs: Signs) -> tuple[ContainerView, ...]:
-    """The containers that run while the workload does, init containers and sidecars left out."""
+    """The containers that run while the workload does, init containers and sidecars left out.
+
+    What runs in no template of its own (a RayJob's entrypoint) has the accelerators of all of them.
+    """
     found: list[ContainerView] = []
-    budget = _Budget()
+    more: list[ContainerView] = []
+    turns = _Turns()
     for template in templates:
-        for path, body, role in containers_of(template):
-            if role == "container" and len(found) < _MAX_READ:
-                found.append(ContainerView(template, path, body, signs, budget))
-    return tuple(found)
+        held = _held(template, found, signs) if template.asked or template.virtual else None
+        path = (*template.spec_path, "containers")
+        for index, body in enumerate(members(template.spec.get("containers"))):
+            if type(body) is not dict:
+                continue
+            if len(found) < MAX_CONTAINERS:
+                found.append(ContainerView(template, (*path, index), body, signs, turns, None, held))
+                continue
+            turns.left_out = True
+            if len(more) < MAX_CONTAINERS and (held or body.get("resources")):
+                container = ContainerView(template, (*path, index), body, signs, turns, None, held)
+                if container.accelerated:
+                    more.append(container)
+        for program in template.programs:
+            (found if len(found) < MAX_CONTAINERS else more).append(
+                ContainerView(template, program.path, program.body, signs, turns, program, held)
+            )
+    if more:
+        turns.left_out = True
+        # Those with accelerators are not to be hidden behind hundreds of others.
+        found = sorted([*found, *more], key=_without_accelerators)[:MAX_CONTAINERS]
+    turns.containers = tuple(found)
+    return turns.containers
+
+
+def _without_accelerators(container: ContainerView) -> bool:
+    return not container.accelerated
+
+
+def _held(template: PodTemplate, found: list[ContainerView], signs: Signs) -> bool | None:
+    if any(_holds(asked, signs) for asked in template.asked):
+        return True
+    return True if template.virtual and any(container.accelerated for container in found) else None
+
+
+def _holds(asked: Asked, signs: Signs) -> bool:
+    return asked.quantity is not None and asked.quantity not in (0, "0") and signs.accelerator(asked.resource) is not None

@@ -7,7 +7,6 @@ told how to meet, or where their kind makes them together; the parallel Pods of 
 from typing import TYPE_CHECKING
 
 from signalbox.workload.containers import ContainerView
-from signalbox.workload.kinds.kind import members
 from signalbox.workload.started import Started
 
 if TYPE_CHECKING:
@@ -21,8 +20,8 @@ def is_distributed(view: "WorkloadView") -> bool:
     """Whether several processes work on one run."""
     pods = view.pods
     several = pods is None or pods > 1
-    if several and view.kind.runs != "forever":
-        if view.kind.group not in _PLAIN_GROUPS:
+    if several and view.acts_as.runs != "forever":
+        if view.acts_as.group not in _PLAIN_GROUPS:
             return True
         if any(template.spec.get("subdomain") for template in view.templates):
             return True
@@ -42,9 +41,7 @@ def _says_so(container: ContainerView, view: "WorkloadView", several: bool) -> b
         elif several and any(option.meaning.meets for option in started.options):
             return True
     if several:
-        for entry in members(container.body.get("env")):
-            if isinstance(entry, dict) and entry.get("name") in view.signs.distributed.environment:
-                return True
+        return any(name in view.signs.distributed.environment for _, name, _ in container.variables)
     return False
 
 

@@ -6,10 +6,10 @@ Megatron.
 
 from typing import TYPE_CHECKING
 
+from signalbox.fieldpath import value_at
 from signalbox.workload.command import program_name
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.judgement import Evidence, Judgement
-from signalbox.workload.kinds.kind import members
 from signalbox.workload.labels import FRAMEWORK_LABEL
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Started
@@ -39,7 +39,14 @@ def infer_framework(view: "WorkloadView") -> Judgement:
     if best is None and accelerated:
         for container in view.containers:
             best = _lower(best, _of_container(container, view.signs))
-    return Judgement(None) if best is None else Judgement(best[0].says, (Evidence(best[1], best[2], best[0].reason),))
+    if best is not None:
+        return Judgement(best[0].says, (Evidence(best[1], best[2], best[0].reason),))
+    kind = view.acts_as
+    name = value_at(view.object, kind.named_by) if kind.named_by is not None else None
+    saying = view.signs.frameworks.of_image(name) if isinstance(name, str) else None
+    if saying is not None and kind.named_by is not None:
+        return Judgement(saying.says, (Evidence(kind.named_by, str(name), saying.reason),))
+    return Judgement(None) if kind.framework is None else Judgement(kind.framework, (Evidence(("kind",), view.kind.kind),))
 
 
 def _of_container(container: ContainerView, signs: Signs) -> _Found | None:
@@ -50,12 +57,10 @@ def _of_container(container: ContainerView, signs: Signs) -> _Found | None:
     image = container.image
     if image:
         best = _lower(best, _found(frameworks.of_image(image), (*container.path, "image"), image))
-    for index, entry in enumerate(members(container.body.get("env"))):
-        name = entry.get("name") if isinstance(entry, dict) else None
-        if isinstance(name, str):
-            saying = frameworks.environment.get(option_name(name))
-            if saying is not None:
-                best = _lower(best, _found(saying, (*container.path, "env", index), name))
+    for index, name, _ in container.variables:
+        saying = frameworks.environment.get(option_name(name))
+        if saying is not None:
+            best = _lower(best, _found(saying, (*container.path, "env", index), name))
     return best
 
 

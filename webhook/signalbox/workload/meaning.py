@@ -3,7 +3,7 @@
 from typing import Literal, NamedTuple
 
 from signalbox.workload.signs import CheckpointSigns, Signs
-from signalbox.workload.vocabulary import Saying, name_words, option_name
+from signalbox.workload.vocabulary import MAX_NAME, Saying, name_words, option_name
 
 Role = Literal["place", "bucket", "output", "output-when-saving", "frequency", "configuration", ""]
 
@@ -14,7 +14,8 @@ class Meaning(NamedTuple):
     """One name.
 
     ``type`` and ``framework`` it speaks for; whether it selects one of a program's works (``selects``), says how many
-    processes a launcher starts (``counts``) or how Pods meet (``meets``); its ``role`` in saving.
+    processes a launcher starts (``counts``) or how Pods meet (``meets``); its ``role`` in saving, and the frameworks whose
+    programs write there whatever else is said (``written_by``).
     """
 
     type: Saying | None
@@ -23,6 +24,7 @@ class Meaning(NamedTuple):
     counts: bool
     meets: bool
     role: Role
+    written_by: frozenset[str] = frozenset()
 
 
 def meaning_of(name: str, signs: Signs) -> Meaning | None:
@@ -30,6 +32,9 @@ def meaning_of(name: str, signs: Signs) -> Meaning | None:
     known = signs.meanings
     if name in known:
         return known[name]
+    if len(name) > MAX_NAME:
+        # Not worked out, nor remembered: thousands of such names would fill the memory.
+        return None
     if len(known) > _MOST_REMEMBERED:
         known.clear()
     meaning = known[name] = _work_out(name, signs)
@@ -46,6 +51,7 @@ def _work_out(name: str, signs: Signs) -> Meaning | None:
         counts=whole in signs.distributed.processes,
         meets=last in signs.distributed.arguments,
         role=_role(name, whole, last, signs.checkpoint),
+        written_by=signs.checkpoint.outputs_of.get(last, frozenset()),
     )
     return meaning if any(meaning) else None
 
@@ -65,6 +71,6 @@ def _role(name: str, whole: str, last: str, signs: CheckpointSigns) -> Role:
             return "bucket"
         if words & signs.places:
             return "place"
-    if whole in signs.outputs_when_saving or last in signs.outputs_when_saving:
+    if whole in signs.outputs_when_saving or last in signs.outputs_when_saving or last in signs.outputs_of:
         return "output-when-saving"
     return ""

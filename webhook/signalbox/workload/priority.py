@@ -7,7 +7,7 @@ interrupted by either.
 from dataclasses import dataclass
 
 from signalbox.cluster.view import UNKNOWN, ClusterView
-from signalbox.fieldpath import Path
+from signalbox.fieldpath import Path, value_at
 from signalbox.review import JsonObject
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import PodTemplate, mapping
@@ -19,7 +19,10 @@ KAI_PRIORITY_LABEL = "priorityClassName"
 
 @dataclass(frozen=True, slots=True)
 class Priority:
-    """``state`` is ``known`` (then ``value`` is set), ``unset`` or ``unknown`` (a class the view does not know)."""
+    """``state`` is ``known``, ``unset`` or ``unknown`` (a class the view does not know).
+
+    ``value`` is the lowest of the values that are known: where another is unknown, the priority is that or lower.
+    """
 
     state: str
     value: int | None = None
@@ -28,15 +31,30 @@ class Priority:
     evidence: tuple[Evidence, ...] = ()
 
 
-def judge_priority(obj: JsonObject, templates: tuple[PodTemplate, ...], metadata: Path, cluster: ClusterView) -> Priority:
-    """The priority of a workload whose Kueue labels stand in the metadata at ``metadata``."""
+def judge_priority(
+    obj: JsonObject,
+    templates: tuple[PodTemplate, ...],
+    metadata: Path,
+    cluster: ClusterView,
+    fields: tuple[Path, ...] = (),
+) -> Priority:
+    """The priority of a workload whose Kueue labels stand in the metadata at ``metadata``.
+
+    ``fields`` name the class of the templates that name none.
+    """
     values: list[int] = []
     unknown = False
     evidence: list[Evidence] = []
     labels = mapping(_at(obj, metadata).get("labels"))
     class_name = ""
+    seen = False
     for template in templates:
         name, path = _template_class(template, labels, metadata)
+        if not name and fields:
+            name, path = _field_class(obj, fields)
+        if template.virtual and not name:
+            continue
+        seen = True
         number = template.spec.get("priority")
         if isinstance(number, int) and not isinstance(number, bool):
             # The API server computed it: a class named beside it says no more.
@@ -66,11 +84,24 @@ def judge_priority(obj: JsonObject, templates: tuple[PodTemplate, ...], metadata
             unknown = True
         else:
             values.append(found.value)
+    if not seen and templates:
+        # Its Pods are made from templates that stand elsewhere.
+        unknown = True
     if unknown:
-        return Priority("unknown", None, class_name, kueue_class, tuple(evidence))
+        return Priority("unknown", min(values, default=None), class_name, kueue_class, tuple(evidence))
     if values:
         return Priority("known", min(values), class_name, kueue_class, tuple(evidence))
     return Priority("unset", None, "", kueue_class, tuple(evidence))
+
+
+def named_class(obj: JsonObject, template: PodTemplate, fields: tuple[Path, ...]) -> tuple[str, Path]:
+    """The class a template gets by its own field, else by those of its kind, and where it stands (or would)."""
+    path: Path = (*template.spec_path, "priorityClassName")
+    name = template.spec.get("priorityClassName")
+    if isinstance(name, str) and name:
+        return name, path
+    name, field = _field_class(obj, fields)
+    return (name, field) if name else ("", path)
 
 
 def _template_class(template: PodTemplate, labels: JsonObject, metadata: Path) -> tuple[str, Path]:
@@ -83,6 +114,14 @@ def _template_class(template: PodTemplate, labels: JsonObject, metadata: Path) -
     name = labels.get(KAI_PRIORITY_LABEL)
     if isinstance(name, str) and name:
         return name, (*metadata, "labels", KAI_PRIORITY_LABEL)
+    return "", ()
+
+
+def _field_class(obj: JsonObject, fields: tuple[Path, ...]) -> tuple[str, Path]:
+    for field in fields:
+        name = value_at(obj, field)
+        if isinstance(name, str) and name:
+            return name, field
     return "", ()
 
 

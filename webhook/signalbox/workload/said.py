@@ -10,7 +10,7 @@ from signalbox.workload.signs import Signs
 from signalbox.workload.started import Started
 from signalbox.workload.vocabulary import Saying
 
-_SUB_COMMAND = re.compile(r"[a-z][a-z0-9_:-]*\Z")
+_SUB_COMMAND = re.compile(r"[a-z][a-z0-9_:-]*+\Z")
 _MAX_SUB_COMMANDS = 2
 _SWITCHED_OFF = frozenset({"false", "0", "no", "none"})
 # What a program text does in the end: it may load and prepare before it trains, and train before it serves.
@@ -53,7 +53,7 @@ def what_it_says(started: Started, signs: Signs) -> Said | None:
         return said
     by_option = _by_options(started, signs)
     if said is None:
-        return by_option
+        return by_option or _by_launcher(started, signs)
     # `train.py --mode eval` evaluates and `train.py --lora_r 8` fine-tunes: an option is more specific than "train".
     if by_option is not None and (by_option.saying.says == "fine-tuning" or by_option.strength is Strength.NAMED):
         return by_option
@@ -105,6 +105,17 @@ def _by_name(started: Started, signs: Signs) -> Said | None:
     return _said(saying, path, shown, started, strength) if saying is not None else None
 
 
+def _by_launcher(started: Started, signs: Signs) -> Said | None:
+    """What a launcher says that starts but one sort of work (`horovodrun`), where the program it starts says nothing."""
+    if started.target is None or not started.target.launchers:
+        return None
+    for launcher in started.target.launchers:
+        saying = signs.types.commands.get(launcher)
+        if saying is not None:
+            return _said(saying, started.invocation.field(0), launcher, started, Strength.WEAK)
+    return None
+
+
 def _by_options(started: Started, signs: Signs) -> Said | None:
     best: Said | None = None
     for option in started.options:
@@ -130,8 +141,9 @@ def _said(
 def _sub_commands(started: Started) -> tuple[str, ...]:
     assert started.target is not None  # noqa: S101  callers have looked
     found: list[str] = []
-    for word in started.invocation.words[started.target.at + 1 :]:
-        if not _SUB_COMMAND.match(word) or len(found) == _MAX_SUB_COMMANDS:
+    after = started.target.at + 1
+    for word in started.invocation.words[after : after + _MAX_SUB_COMMANDS]:
+        if not _SUB_COMMAND.match(word):
             break
         found.append(word)
     return tuple(found)
@@ -139,4 +151,6 @@ def _sub_commands(started: Started) -> tuple[str, ...]:
 
 def _code_line(code: str, piece: str) -> str:
     """The line of a program text that holds ``piece``."""
-    return next((line.strip() for line in code.splitlines() if piece in line), piece)
+    at = code.find(piece)
+    end = code.find("\n", at)
+    return code[code.rfind("\n", 0, at) + 1 : end if end >= 0 else len(code)].strip()

@@ -2,14 +2,19 @@
 
 This is no shell: it finds the simple commands of a script, with quotes, comments, line continuations, variables set in
 the script and here-documents understood well enough to know which programs run with which arguments.
+
+The text may be hostile. No expression may search the same stretch again and again: repetitions are possessive, and a
+piece whose end may be missing stops where another of its kind begins, or is the last of its kind if its end is missing.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-# A script longer than this is read up to here: it bounds what one manifest can cost.
-MAX_SCRIPT = 64 * 1024
+from signalbox.workload.budget import PROGRAM, SHELL_CHARACTER, STEP, WORD, Budget
+
+# Of a command with more words only the beginning is read.
+MAX_WORDS = 4096
 # Longer values are not filled in where they are named, so that text cannot be made to grow without bound.
 MAX_VALUE = 512
 
@@ -17,20 +22,19 @@ _PIECE = (
     r"'[^']*+'"
     r'|"(?:[^"\\]++|\\.)*+"'
     r"|\$\([^()]*+(?:\([^()]*+\)[^()]*+)*+\)"
-    r"|\$\{[^}\s]{0,200}+\}"
+    r"|\$\{[^$}\s]*+\}"
     r"|`[^`]*+`"
     r"|\\."
 )
 _TOKEN = re.compile(
-    r"[ \t\r]*+(?:"
+    r"[^\S\n]*+(?:"
     # `2>` is a redirection, and what begins with # a comment; inside a word both are letters.
     r"(?P<word>(?!\#|[0-9][<>])(?:[^\s;&|<>()'\"`$\\]++|" + _PIECE + r"|[$'\"`\\])++)"
     r"|(?P<end>\n|&&|\|\|?|;;?|\(|\)|\Z)"
     r"|(?P<comment>\#[^\n]*+)"
     r"|(?P<heredoc><<-?[ \t]*+['\"\\]?(?P<stop>[A-Za-z_][\w.-]*+)['\"]?)"
     r"|(?P<redirect>&>>?|[0-9]?(?:>>|>&|>\||<<<|<&|<>|>|<)(?:[0-9-](?![\w./]))?)"
-    r"|(?P<background>&)"
-    r"|(?P<blank>\s))",
+    r"|(?P<background>&))",
     re.DOTALL,
 )
 # Most commands are plain words: they need no more than splitting.
@@ -38,6 +42,7 @@ _PLAIN = re.compile(r"([^\n'\"\\`<>()&|;#]*+)(?:\n|&&|\|\|?|;|\Z)")
 _QUOTED = re.compile(_PIECE, re.DOTALL)
 _REFERENCE = re.compile(r"\$(?:\{([A-Za-z_]\w*)(?::?[-=]([^{}]*))?\}|([A-Za-z_]\w*))")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_Known = Callable[[str], "str | None"]
 # Words that stand before a command without being one.
 _BEFORE = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "exec", "eval", "command"})
 _NO_COMMAND = frozenset({"for", "case", "in", "select", "function", "fi", "done", "esac", "}", "[", "[[", "test", "((", ":"})
@@ -52,24 +57,27 @@ class ShellCommand(NamedTuple):
     document: str = ""
 
 
-def read_script(text: str, env: Mapping[str, str]) -> list[ShellCommand]:
+def read_script(text: str, env: Mapping[str, str], budget: Budget) -> Iterator[ShellCommand]:
     """The simple commands of a script in order. ``echo`` and comments are left out; known variables are filled in."""
-    text = text[:MAX_SCRIPT].replace("\\\n", " ").replace("\\\r\n", " ")
-    variables = dict(env)
-    commands: list[ShellCommand] = []
+    text = budget.text(text, SHELL_CHARACTER).replace("\\\n", " ").replace("\\\r\n", " ")
+    # Laid over the environment instead of a copy of it, which each script of thousands would make. None: not known.
+    variables: dict[str, str | None] = {}
+
+    def known(name: str) -> str | None:
+        return variables[name] if name in variables else env.get(name)
+
     words: list[str] = []
     stop = document = ""
     skip_target = False
     at = 0
-    while at < len(text):
-        if not words and not stop:
+    while at < len(text) and budget.pay(STEP):
+        if not words and not stop and not skip_target:
             plain = _PLAIN.match(text, at)
             if plain is not None:
                 at = plain.end()
-                words = [expand(word, variables) for word in plain.group(1).split()]
-                if words:
-                    _add(commands, words, False, "", variables)
-                    words = []
+                command = _command(_plain_words(plain.group(1), known, budget), variables, budget)
+                if command:
+                    yield ShellCommand(command)
                 continue
         token = _TOKEN.match(text, at)
         if token is None:
@@ -78,16 +86,21 @@ def read_script(text: str, env: Mapping[str, str]) -> list[ShellCommand]:
         at = token.end()
         kind = token.lastgroup
         if kind == "word":
-            if not skip_target:
-                words.append(_unquoted(token.group("word"), variables))
-            skip_target = False
+            if skip_target:
+                skip_target = False
+            elif len(words) < MAX_WORDS and budget.pay(WORD):
+                words.append(_unquoted(token.group("word"), known, budget))
+            else:
+                budget.unread = True
         elif kind == "end" or kind == "background":
             new_line = token.group("end") == "\n"
             if stop and new_line:
-                document, at = _document(text, at, stop)
+                document, at = _document(text, at, stop, budget)
                 stop = ""
             if words:
-                _add(commands, words, kind == "background", document, variables)
+                command = _command(words, variables, budget)
+                if command:
+                    yield ShellCommand(command, kind == "background", document)
                 words = []
             document = "" if new_line else document
             skip_target = False
@@ -96,33 +109,60 @@ def read_script(text: str, env: Mapping[str, str]) -> list[ShellCommand]:
             skip_target = token.group("redirect")[-1] in "<>&|"
         elif kind == "stop" or kind == "heredoc":
             stop = token.group("stop")
-    if words:
-        _add(commands, words, False, document, variables)
-    return commands
+    command = _command(words, variables, budget)
+    if command:
+        yield ShellCommand(command, False, document)
 
 
-def expand(text: str, variables: Mapping[str, str]) -> str:
+def expand(text: str, known: _Known, budget: Budget) -> str:
     """``$NAME``, ``${NAME}`` and ``${NAME:-default}`` with what is known; the rest stays as it is."""
     if "$" not in text:
         return text
 
-    def value(reference: re.Match[str]) -> str:
-        name = reference.group(1) or reference.group(3)
-        known = variables.get(name)
-        if known is not None:
-            return known
-        default = reference.group(2)
-        return default if default is not None else reference.group()
+    def value(reference: re.Match[str]) -> str | None:
+        found = known(reference.group(1) or reference.group(3))
+        return found if found is not None else reference.group(2)
 
-    return _REFERENCE.sub(value, text)
+    return substitute(_REFERENCE, text, value, budget)
 
 
-def _add(commands: list[ShellCommand], words: list[str], background: bool, document: str, variables: dict[str, str]) -> None:
+def substitute(pattern: re.Pattern[str], text: str, value: Callable[[re.Match[str]], str | None], budget: Budget) -> str:
+    """``text`` with references filled in, as long as there is budget for what that adds; the others stay as they are."""
+    parts: list[str] = []
+    at = 0
+    for reference in pattern.finditer(text):
+        if not budget.pay(STEP):
+            break
+        found = value(reference)
+        if found is None:
+            continue
+        if not budget.pay(len(found)):
+            break
+        parts += (text[at : reference.start()], found)
+        at = reference.end()
+    if not parts:
+        return text
+    parts.append(text[at:])
+    return "".join(parts)
+
+
+def _plain_words(text: str, known: _Known, budget: Budget) -> list[str]:
+    words = text.split(None, MAX_WORDS)
+    if len(words) > MAX_WORDS:
+        budget.unread = True
+        words.pop()
+    if not budget.pay(WORD * len(words)):
+        return []
+    return [expand(word, known, budget) for word in words] if "$" in text else words
+
+
+def _command(words: list[str], variables: dict[str, str | None], budget: Budget) -> tuple[str, ...]:
+    """The words of a command that is more than talk, empty where there is none; what it assigns is remembered."""
     start = 0
     while start < len(words) and words[start] in _BEFORE:
         start += 1
-    if start == len(words) or words[start] in _NO_COMMAND or words[start] in _TALK:
-        return
+    if start == len(words) or words[start] in _NO_COMMAND or words[start] in _TALK or not budget.pay(PROGRAM):
+        return ()
     rest = words[start:]
     assigned = rest[1:] if rest[0] in ("export", "declare", "readonly") else rest
     for word in assigned:
@@ -130,39 +170,39 @@ def _add(commands: list[ShellCommand], words: list[str], background: bool, docum
         if assignment is None:
             break
         # `VAR=x command` sets it for that command alone, but its arguments may name it in a nested script.
-        if len(assignment.group(2)) <= MAX_VALUE:
-            variables[assignment.group(1)] = assignment.group(2)
-        else:
-            variables.pop(assignment.group(1), None)
-    commands.append(ShellCommand(tuple(rest), background, document))
+        value = assignment.group(2)
+        variables[assignment.group(1)] = value if len(value) <= MAX_VALUE else None
+    return tuple(rest)
 
 
-def _unquoted(word: str, variables: Mapping[str, str]) -> str:
+def _unquoted(word: str, known: _Known, budget: Budget) -> str:
     if not ("'" in word or '"' in word or "\\" in word):
-        return expand(word, variables)
+        return expand(word, known, budget)
     parts: list[str] = []
     at = 0
     for piece in _QUOTED.finditer(word):
-        parts.append(expand(word[at : piece.start()], variables))
+        if not budget.pay(STEP):
+            break
+        parts.append(expand(word[at : piece.start()], known, budget))
         text = piece.group()
         if text[0] == "'":
             parts.append(text[1:-1])
         elif text[0] == '"':
             inner = text[1:-1]
-            parts.append(expand(inner.replace('\\"', '"'), variables))
+            parts.append(expand(inner.replace('\\"', '"'), known, budget))
         elif text[0] == "\\":
             parts.append(text[1:])
         else:
-            parts.append(expand(text, variables))
+            parts.append(expand(text, known, budget))
         at = piece.end()
-    parts.append(expand(word[at:], variables))
+    parts.append(expand(word[at:], known, budget))
     return "".join(parts)
 
 
-def _document(text: str, at: int, stop: str) -> tuple[str, int]:
+def _document(text: str, at: int, stop: str, budget: Budget) -> tuple[str, int]:
     """The here-document that starts at ``at``, and where the script goes on."""
     start = at
-    while at < len(text):
+    while at < len(text) and budget.pay(STEP):
         end = text.find("\n", at)
         line_end = len(text) if end < 0 else end
         if text[at:line_end].strip() == stop:

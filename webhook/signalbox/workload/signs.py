@@ -95,7 +95,8 @@ class CheckpointSigns:
 
     An option speaks of a checkpoint when its words hold one of ``subjects`` and one of ``places`` and none of
     ``never``; with one of ``buckets``, its value is a bucket's name. ``outputs`` are whole names that say where a run
-    writes; ``outputs_when_saving`` do so only beside a save frequency (words of ``saving`` with ``frequency``).
+    writes; ``outputs_when_saving`` do so only beside a save frequency (words of ``saving`` with ``frequency``),
+    ``outputs_of`` only for programs of the frameworks they lead to.
     ``configuration`` names options that take a configuration file, ``mounts`` the last parts of telling mount paths.
     """
 
@@ -105,6 +106,7 @@ class CheckpointSigns:
     never: frozenset[str] = frozenset()
     outputs: frozenset[str] = frozenset()
     outputs_when_saving: frozenset[str] = frozenset()
+    outputs_of: dict[str, frozenset[str]] = field(default_factory=dict)
     saving: frozenset[str] = frozenset()
     frequency: frozenset[str] = frozenset()
     configuration: frozenset[str] = frozenset()

@@ -16,6 +16,8 @@ from signalbox.workload.signs import Signs, SpotLabel
 if TYPE_CHECKING:
     from signalbox.workload.view import WorkloadView
 
+# More of the same says nothing new.
+_MAX_EVIDENCE = 16
 _EVERY_TAINT = "tolerates every taint"
 _NO: Judgement = Judgement("no")
 
@@ -142,6 +144,8 @@ def _preferred(affinity: dict[str, Any], spec: Path, signs: Signs) -> list[Evide
 def _tolerated(tolerations: list[Any], spec: Path, signs: Signs) -> list[Evidence]:
     found: list[Evidence] = []
     for index, toleration in enumerate(tolerations):
+        if len(found) == _MAX_EVIDENCE:
+            break
         if not isinstance(toleration, dict):
             continue
         key, value, operator = toleration.get("key"), toleration.get("value"), toleration.get("operator")
@@ -154,7 +158,7 @@ def _tolerated(tolerations: list[Any], spec: Path, signs: Signs) -> list[Evidenc
         label = signs.spot_by_key.get(key) if isinstance(key, str) else None
         # Taints carry values of their own (`present`), so only a plainly false one rules the toleration out.
         if label is not None and (operator == "Exists" or _text(value).lower() not in ("false", "on-demand", "ondemand")):
-            found.append(Evidence(path, f"{key}={_text(value)}" if value is not None else key))
+            found.append(Evidence(path, f"{key}={_text(value)}" if value is not None else _text(key)))
     return found
 
 
@@ -162,7 +166,7 @@ def _resources(template: PodTemplate, signs: Signs) -> list[Evidence]:
     if not signs.spot_resources:
         return []
     found: list[Evidence] = []
-    for path, container, _ in containers_of(template):
+    for path, container, _ in containers_of(template, with_resources=True):
         resources = mapping(container.get("resources"))
         for section in ("limits", "requests"):
             for resource, quantity in mapping(resources.get(section)).items():
@@ -173,10 +177,13 @@ def _resources(template: PodTemplate, signs: Signs) -> list[Evidence]:
 
 def _expression_text(expression: dict[str, Any]) -> str:
     values = ", ".join(_text(value) for value in members(expression.get("values")))
-    return f"{expression.get('key')} {expression.get('operator')} {values}".rstrip()
+    return f"{_text(expression.get('key'))} {_text(expression.get('operator'))} {values}".rstrip()
 
 
 def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
-    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    # A list or mapping stands for nothing here, and may be nested too deeply to be shown.
+    if value is None or isinstance(value, dict | list):
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,12 +1,14 @@
 """Where a path or URL of a container is kept, and whether it outlives the Pod."""
 
 import posixpath
+from bisect import bisect
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from signalbox.quantity import is_placeholder
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import mapping, members
+from signalbox.workload.vocabulary import MAX_NAME
 
 if TYPE_CHECKING:
     from signalbox.workload.containers import ContainerView
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 Kept = Literal["durable", "unknown", "ephemeral", "none"]
 
 OWN_DISK = "the container's own disk, gone with the Pod"
+# What names the thing behind a volume.
+_WHAT = ("claimName", "driver", "server")
 _PLACEHOLDER = "only a placeholder says where"
 
 
@@ -26,32 +30,46 @@ class Place:
     note: str
 
 
+Volumes = dict[str, tuple[str, JsonObject]]
+"""Each volume's source, and what stands in it, by the volume's name."""
+
+# PATH_MAX of Linux.
+LONGEST_PATH = 4096
+# Deeper mounts than anybody has.
+_MAX_LEVELS = 64
+_MOUNTED_ELSEWHERE = Place("unknown", "another object may mount a volume there")
+
+
 class Storage:
     """What the paths of one container lead to."""
 
     def __init__(self, container: "ContainerView", view: "WorkloadView") -> None:
         self._container = container
-        self._root = view.object
+        self._view = view
         self._signs = view.signs.checkpoint
         working_dir = container.body.get("workingDir")
         self.working_dir = working_dir if isinstance(working_dir, str) and working_dir.startswith("/") else ""
-        self._mounts: list[tuple[str, JsonObject]] = []
+        self._mounts: dict[str, JsonObject] = {}
+        self._sorted_mounts: list[str] | None = None
+        self._relative_place: Place | None = None
         # Where a volume is mounted at a path that only a placeholder says, any path may be on it.
         self._somewhere = False
-        for entry in members(container.body.get("volumeMounts")):
+        for entry in container.mounts:
             path = entry.get("mountPath") if isinstance(entry, dict) else None
-            if not isinstance(path, str) or not path:
+            if not isinstance(path, str) or not path or len(path) > LONGEST_PATH:
                 continue
-            if is_placeholder(path):
+            if is_placeholder(path) or path.count("/") > _MAX_LEVELS:
                 self._somewhere = True
             else:
-                self._mounts.append((_normal(path), entry))
+                self._mounts.setdefault(_normal(path), entry)
 
     def find(self, where: str, folder: str = "") -> Place | None:
         """The place of a path or URL; None where it is neither. ``folder`` is the one it is relative to."""
         where = where.strip()
         if not where:
             return None
+        if len(where) > LONGEST_PATH:
+            return Place("unknown", "longer than any path")
         scheme, separator, rest = where.partition("://")
         if separator:
             return self._url(scheme.lower(), rest)
@@ -88,28 +106,51 @@ class Storage:
 
     def _path(self, path: str, whole: bool) -> Place:
         path = _normal(path)
-        best: tuple[str, JsonObject] | None = None
-        for mount in self._mounts:
-            inside = path == mount[0] or path.startswith(mount[0].rstrip("/") + "/")
-            if inside and (best is None or len(mount[0]) > len(best[0])):
-                best = mount
-        if not whole and any(mount.startswith(path.rstrip("/") + "/") for mount, _ in self._mounts):
+        if not whole and self._mounts_below(path):
             return Place("unknown", _PLACEHOLDER)
-        if best is not None:
-            return self._mounted(best[1])
+        mount = self._mount_of(path)
+        if mount is not None:
+            return self._mounted(mount)
         if self._somewhere:
             return Place("unknown", "a volume is mounted where only a placeholder says")
-        return Place("ephemeral", OWN_DISK)
+        return _MOUNTED_ELSEWHERE if self._container.template.partial else Place("ephemeral", OWN_DISK)
+
+    def _mount_of(self, path: str) -> JsonObject | None:
+        """The mount that holds a path: of the folders above it the deepest that is one."""
+        mounts = self._mounts
+        best = mounts.get("/")
+        end = 0
+        for _ in range(_MAX_LEVELS if mounts else 0):
+            end = path.find("/", end + 1)
+            best = mounts.get(path if end < 0 else path[:end], best)
+            if end < 0:
+                break
+        return best
+
+    def _mounts_below(self, path: str) -> bool:
+        if self._sorted_mounts is None:
+            self._sorted_mounts = sorted(self._mounts)
+        folder = path.rstrip("/") + "/"
+        at = bisect(self._sorted_mounts, folder)
+        return at < len(self._sorted_mounts) and self._sorted_mounts[at].startswith(folder)
 
     def _relative(self) -> Place:
+        if self._relative_place is None:
+            self._relative_place = self._in_own_folder()
+        return self._relative_place
+
+    def _in_own_folder(self) -> Place:
         # The image's own working folder is not in the manifest; only a volume mounted there would keep anything.
-        if self._somewhere or any(self._mounted(entry).kept in ("durable", "unknown") for _, entry in self._mounts):
+        if self._somewhere or any(self._mounted(entry).kept in ("durable", "unknown") for entry in self._mounts.values()):
             return Place("unknown", "relative to the image's own folder, which may be on a volume")
-        return Place("ephemeral", OWN_DISK)
+        return _MOUNTED_ELSEWHERE if self._container.template.partial else Place("ephemeral", OWN_DISK)
 
     def _mounted(self, mount: JsonObject) -> Place:
         name = mount.get("name")
-        source, body = self._volume(name) if isinstance(name, str) else ("", {})
+        if not isinstance(name, str):
+            return Place("unknown", "a mount without a volume's name")
+        source, body = self._volume(name) if len(name) <= MAX_NAME else ("", {})
+        name = name[:MAX_NAME]
         if not source:
             return Place("unknown", f"volume {name} is not among the template's volumes")
         signs = self._signs
@@ -118,24 +159,36 @@ class Storage:
         if source in signs.ephemeral_volumes:
             until = "stays on one node" if source == "hostPath" else "gone with the Pod"
             return Place("ephemeral", f"{source} volume {name}, {until}")
-        if source == "csi" and body.get("driver") in signs.ephemeral_drivers:
-            return Place("none", f"volume {name} of {body.get('driver')} keeps nothing")
+        driver = body.get("driver")
+        if source == "csi" and isinstance(driver, str) and driver in signs.ephemeral_drivers:
+            return Place("none", f"volume {name} of {driver} keeps nothing")
         if source in signs.durable_volumes:
-            what = body.get("claimName") or body.get("driver") or body.get("server")
-            return Place("durable", f"{source} volume {name}" + (f" ({what})" if isinstance(what, str) else ""))
+            what = next((text for text in map(body.get, _WHAT) if isinstance(text, str) and text), "")[:MAX_NAME]
+            return Place("durable", f"{source} volume {name}" + (f" ({what})" if what else ""))
         return Place("unknown", f"{source} volume {name}")
 
     def _volume(self, name: str) -> tuple[str, JsonObject]:
         """A volume's source and what stands in it; empty where the template has no such volume."""
-        for volume in members(self._container.template.spec.get("volumes")):
-            if isinstance(volume, dict) and volume.get("name") == name:
-                # The API server takes a volume without a source for an emptyDir.
-                source = next((key for key in volume if key != "name" and volume[key] is not None), "emptyDir")
-                return source, mapping(volume.get(source))
-        for claim in members(mapping(self._root.get("spec")).get("volumeClaimTemplates")):
-            if mapping(mapping(claim).get("metadata")).get("name") == name:
-                return "persistentVolumeClaim", {"claimName": name}
-        return "", {}
+        found = self._view.volumes[self._container.template.path].get(name)
+        return found or self._view.claimed_volumes.get(name, ("", {}))
+
+
+def volumes_of(spec: JsonObject) -> Volumes:
+    """The volumes of a PodSpec."""
+    found: Volumes = {}
+    for volume in members(spec.get("volumes")):
+        name = volume.get("name") if isinstance(volume, dict) else None
+        if isinstance(name, str) and name not in found:
+            # The API server takes a volume without a source for an emptyDir.
+            source = next((key for key in volume if key != "name" and volume[key] is not None), "emptyDir")
+            found[name] = source[:MAX_NAME], mapping(volume.get(source))
+    return found
+
+
+def claimed_volumes(claims: Any) -> Volumes:
+    """The volumes of ``volumeClaimTemplates``."""
+    names = [mapping(mapping(claim).get("metadata")).get("name") for claim in members(claims)]
+    return {name: ("persistentVolumeClaim", {"claimName": name}) for name in names if isinstance(name, str)}
 
 
 def _normal(path: str) -> str:

@@ -12,7 +12,7 @@ from signalbox.workload.signs import CommandSigns
 
 Role = Literal["script", "module", "program", "code"]
 
-_PYTHON = re.compile(r"(?:python|pypy)[\d.]*\Z")
+_PYTHON = re.compile(r"(?:python|pypy)[\d.]*+\Z")
 _SCRIPT = (".py", ".sh", ".bash", ".ipynb", ".jl", ".R", ".js", ".pl")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 # `ray job submit`: a program with two sub-commands.
@@ -39,8 +39,14 @@ def find_target(invocation: Invocation, signs: CommandSigns) -> Target | None:
     launchers: list[str] = []
     at = 0
     searching = False
+    # The next word that is plainly a program: kept, so that no row of launchers has the same words searched for each.
+    plain = -1
     while at < len(words):
-        found = _next_program(words, at, signs) if searching else _skip_assignments(words, at)
+        if not searching:
+            found = _skip_assignments(words, at)
+        else:
+            plain = plain if plain >= at else _plain_program(words, at, signs)
+            found = _next_program(words, at, plain)
         if found is None:
             break
         at = found
@@ -99,25 +105,34 @@ def _skip_assignments(words: tuple[str, ...], at: int) -> int | None:
     return at if at < len(words) else None
 
 
-def _next_program(words: tuple[str, ...], at: int, signs: CommandSigns) -> int | None:
-    """Past a launcher's own options: the first word that is plainly a program or script, else the likeliest."""
-    likely: int | None = None
+def _next_program(words: tuple[str, ...], at: int, plain: int) -> int | None:
+    """Past a launcher's own options: the word that is plainly a program, else the likeliest before the end."""
+    if plain < len(words):
+        if words[plain] != "--":
+            return plain
+        return plain + 1 if plain + 1 < len(words) else None
+    for index in range(at, len(words)):
+        word, before = words[index], words[index - 1]
+        if word.startswith("-") or _ASSIGNMENT.match(word) or _is_value(word):
+            continue
+        # A word after an option is its value, unless the option brought its own.
+        if index == at or before[:1] != "-" or "=" in before:
+            return index
+    return None
+
+
+def _plain_program(words: tuple[str, ...], at: int, signs: CommandSigns) -> int:
+    """The first word from ``at`` on that is a known program, a script, ``-m`` or ``--``; their number if there is none."""
     for index in range(at, len(words)):
         word = words[index]
-        if word == "--":
-            return index + 1 if index + 1 < len(words) else None
-        if word in ("-m", "--module"):
+        if word in ("--", "-m", "--module"):
             return index
         if word.startswith("-") or _ASSIGNMENT.match(word):
             continue
         name = program_name(word)
         if word.endswith(_SCRIPT) or _PYTHON.match(name) or name in signs.launchers or name in signs.wrappers or is_shell(word):
             return index
-        before = words[index - 1]
-        # A word after an option is its value, unless the option brought its own.
-        if likely is None and not _is_value(word) and (index == at or before[:1] != "-" or "=" in before):
-            likely = index
-    return likely
+    return len(words)
 
 
 def _is_value(word: str) -> bool:

@@ -6,6 +6,7 @@ its own. Whatever answers HTTP for ever is no training, so thin signs of trainin
 
 from typing import TYPE_CHECKING, Any
 
+from signalbox.fieldpath import Path, value_at
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.distributed import is_distributed as is_distributed
 from signalbox.workload.judgement import TRAINING_TYPES, TYPES, Evidence, Judgement
@@ -30,6 +31,8 @@ _PRECEDENCE = {
     "batch-inference": 6,
     "data-processing": 7,
 }
+# Commands that only wait are short.
+_MAX_IDLE = 16
 _PROBES = ("readinessProbe", "livenessProbe", "startupProbe")
 _ANSWERS = Saying("inference", "answers requests on accelerators", 10_000)
 _SERVES_PORT = Saying("inference", "a port on accelerators that are held for ever", 10_000)
@@ -47,20 +50,56 @@ def judge_type(view: "WorkloadView") -> Judgement:
 
 def infer_type(view: "WorkloadView") -> Judgement:
     """The type as it would be without the user's label."""
+    kind = view.acts_as
+    if kind.type is not None and kind.type_decides:
+        return Judgement(kind.type, (_made_for(view),))
     best: Said | None = None
-    for container in _speakers(view):
+    speakers = _speakers(view)
+    for container in speakers:
         said = judge_container(container, view)
         if said is not None and (best is None or _PRECEDENCE[said.saying.says] < _PRECEDENCE[best.saying.says]):
             best = said
-    if best is None:
+    if best is None and kind.named_by is not None:
+        best = _by_reference(view, kind.named_by)
+    if best is not None:
+        state, evidence = best.saying.says, best.evidence
+    elif kind.type is not None and _leave_it_open(speakers, view.signs):
+        state, evidence = kind.type, _made_for(view)
+    else:
         return Judgement(None)
-    state = best.saying.says
-    if state == "batch-inference" and view.kind.runs == "forever":
+    if state == "batch-inference" and kind.runs == "forever":
         # What runs a model and never ends serves it.
         state = "inference"
     if state == "training" and view.distributed:
         state = "distributed-training"
-    return Judgement(state, (best.evidence,))
+    return Judgement(state, (evidence,))
+
+
+def _by_reference(view: "WorkloadView", field: Path) -> Said | None:
+    name = value_at(view.object, field)
+    saying = view.signs.types.of_name(name) if isinstance(name, str) else None
+    if saying is None or saying.general:
+        return None
+    return Said(saying, Evidence(field, name, saying.reason), Strength.WEAK)
+
+
+def _made_for(view: "WorkloadView") -> Evidence:
+    return Evidence(("kind",), view.kind.kind, f"made for {view.acts_as.type}")
+
+
+def _leave_it_open(speakers: list[ContainerView], signs: Signs) -> bool:
+    """Whether something is run that may be what the kind is made for: `sleep` and other tools are not."""
+    return not speakers or any(_may_work(container, signs) for container in speakers)
+
+
+def _may_work(container: ContainerView, signs: Signs) -> bool:
+    if not container.started:
+        return True
+    for started in container.started:
+        target = started.target
+        if target is not None and not (target.role == "program" and target.name in signs.commands.utilities):
+            return True
+    return False
 
 
 def _speakers(view: "WorkloadView") -> list[ContainerView]:
@@ -80,9 +119,14 @@ def _speakers(view: "WorkloadView") -> list[ContainerView]:
 def judge_container(container: ContainerView, view: "WorkloadView") -> Said | None:
     """What one container's work is."""
     signs = view.signs
-    forever = view.kind.runs == "forever"
-    ends = view.kind.runs in ("once", "schedule")
+    forever = view.acts_as.runs == "forever"
+    ends = view.acts_as.runs in ("once", "schedule")
     said = _by_commands(container)
+    if container.unread and (said is None or not _stands(said)):
+        # Whatever follows could only turn it into training, so nothing else is said of a program that was not read to
+        # its end: evaluation in front of it excuses from no rule. Nor is it called training: a name that says nothing
+        # hides as much.
+        return None
     if said is None and not members(container.body.get("command")):
         said = _by_image(container, signs, ends)
     answers = _probe(container)
@@ -96,7 +140,7 @@ def judge_container(container: ContainerView, view: "WorkloadView") -> Said | No
     if said is None and answers is not None and container.accelerated:
         return Said(_ANSWERS, answers, Strength.WEAK)
     if said is None and container.accelerated and not ends:
-        return _idle(container, signs) or (_by_port(container, signs) if view.kind.group == "apps" else None)
+        return _idle(container, signs) or (_by_port(container, signs) if forever else None)
     return said
 
 
@@ -105,13 +149,21 @@ def _by_commands(container: ContainerView) -> Said | None:
     for said in container.said:
         if said is None or (said.saying.general and not container.accelerated):
             continue
-        says = said.saying.says
-        if says == "inference" and not said.background and said.strength is not Strength.WEAK:
+        if _serves(said):
             # It serves until it is stopped: whatever stood before it only prepared that.
             return said
         if best is None or _order(said) < _order(best):
             best = said
     return best
+
+
+def _stands(said: Said) -> bool:
+    """Whether a sign is not outdone by any that may follow it."""
+    return said.saying.says in TRAINING_TYPES or _serves(said)
+
+
+def _serves(said: Said) -> bool:
+    return said.saying.says == "inference" and not said.background and said.strength is not Strength.WEAK
 
 
 def _order(said: Said) -> int:
@@ -138,15 +190,14 @@ def _by_environment(container: ContainerView, signs: Signs) -> Said | None:
     """Two settings that only such work has: one alone is thin."""
     best: Said | None = None
     met = 0
-    for index, entry in enumerate(members(container.body.get("env"))):
-        name = entry.get("name") if isinstance(entry, dict) else None
-        saying = signs.types.environment.get(option_name(name)) if isinstance(name, str) else None
+    for index, name, entry in container.variables:
+        saying = signs.types.environment.get(option_name(name))
         if saying is None:
             continue
         met += 1
         if best is None or saying.rank < best.saying.rank:
-            value = str(entry.get("value", ""))
-            best = Said(saying, Evidence((*container.path, "env", index), f"{name}={value}", saying.reason), Strength.WEAK)
+            shown = f"{name}={_scalar(entry.get('value'))}"
+            best = Said(saying, Evidence((*container.path, "env", index), shown, saying.reason), Strength.WEAK)
     return best if met > 1 else None
 
 
@@ -160,7 +211,12 @@ def _probe(container: ContainerView) -> Evidence | None:
 
 
 def _probe_text(action: dict[str, Any]) -> str:
-    return f"{action.get('path') or ''} on port {action.get('port')}".strip()
+    return f"{_scalar(action.get('path'))} on port {_scalar(action.get('port'))}".strip()
+
+
+def _scalar(value: Any) -> str:
+    """A value as text; a list or mapping, which may be nested too deeply to be shown, as none."""
+    return "" if value is None or isinstance(value, dict | list) else str(value)
 
 
 def _by_port(container: ContainerView, signs: Signs) -> Said | None:
@@ -180,7 +236,7 @@ def _idle(container: ContainerView, signs: Signs) -> Said | None:
         if target is None or target.role != "program":
             continue
         words = started.invocation.words
-        if " ".join((target.name, *words[target.at + 1 :])) in signs.commands.idle:
+        if len(words) <= _MAX_IDLE and " ".join((target.name, *words[target.at + 1 :])) in signs.commands.idle:
             evidence = Evidence(started.invocation.field(target.at), " ".join(words), _WAITS.reason)
             return Said(_WAITS, evidence, Strength.WEAK)
     return None

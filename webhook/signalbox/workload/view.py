@@ -19,7 +19,9 @@ from signalbox.workload.kinds.kind import PodTemplate, WorkloadKind, mapping, me
 from signalbox.workload.labels import INJECTED_LABELS, QUEUE_LABEL
 from signalbox.workload.lazy import lazy
 from signalbox.workload.priority import Priority, judge_priority
+from signalbox.workload.queue import scheduler_queue
 from signalbox.workload.signs import Signs
+from signalbox.workload.storage import Volumes, claimed_volumes, volumes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class WorkloadView:
 
     @property
     def name(self) -> str:
-        """metadata.name, else metadata.generateName with a trailing ``*``-less stem (``llm-``), else empty."""
+        """metadata.name, else metadata.generateName (``llm-``), else empty."""
         for key in ("name", "generateName"):
             value = self.metadata.get(key)
             if isinstance(value, str) and value:
@@ -139,26 +141,61 @@ class WorkloadView:
         return read_containers(self.templates, self.signs)
 
     @lazy
+    def volumes(self) -> dict[Path, Volumes]:
+        """The volumes of each template, by its path."""
+        return {template.path: volumes_of(template.spec) for template in self.templates}
+
+    @lazy
+    def claimed_volumes(self) -> Volumes:
+        """The volumes that are claimed for each Pod (StatefulSet)."""
+        return claimed_volumes(value_at(self.object, self.kind.claims))
+
+    @lazy
     def accelerators(self) -> Accelerators:
         """Accelerators per Pod and in total."""
         return sum_accelerators(self.templates, self.signs)
+
+    @lazy
+    def acts_as(self) -> WorkloadKind:
+        """The kind that says how this runs: its own, or that of the object it wraps."""
+        wraps = self.kind.wraps
+        return self.kind if wraps is None else wraps(self.object) or self.kind
 
     @property
     def queue_metadata(self) -> Path:
         """Where queue and Kueue priority labels of this object stand."""
         return self.kind.queue or ("metadata",)
 
+    @property
+    def takes_queue(self) -> bool:
+        """Whether Kueue queues this object by a label."""
+        kind = self.kind
+        return kind.queue is not None and (kind.queued is None or kind.queued(self.object))
+
     @lazy
     def queue(self) -> str:
-        """Kueue's queue, empty where there is none."""
+        """Kueue's queue, else that of another scheduler; empty where there is none."""
         labels = mapping(mapping(value_at(self.object, self.queue_metadata)).get("labels"))
         value = labels.get(QUEUE_LABEL)
-        return value if isinstance(value, str) else ""
+        return value if isinstance(value, str) and value else scheduler_queue(self.object, self.kind, self.templates)
+
+    @lazy
+    def queues(self) -> tuple[str, ...]:
+        """Every Kueue queue that is named anywhere in the object, the one that counts first.
+
+        A label that stands only on a pod template leaves the object unqueued and queues each of its Pods.
+        """
+        found = {self.queue: None} if self.queue else {}
+        for metadata in (self.metadata, *(template.metadata for template in self.templates)):
+            value = mapping(metadata.get("labels")).get(QUEUE_LABEL)
+            if isinstance(value, str) and value:
+                found[value] = None
+        return tuple(found)
 
     @lazy
     def priority(self) -> Priority:
         """The lowest priority that counts."""
-        return judge_priority(self.object, self.templates, self.queue_metadata, self.cluster)
+        return judge_priority(self.object, self.templates, self.queue_metadata, self.cluster, self.kind.priority)
 
     @lazy
     def spot(self) -> Judgement:

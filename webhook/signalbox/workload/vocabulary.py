@@ -1,7 +1,6 @@
 """A vocabulary: what programs, modules, words, options, images, variables and code say about a workload."""
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -9,7 +8,7 @@ _NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
 _MAX_PHRASE = 4
 # Names are short; of a longer text only its beginning is read, and it is not remembered.
-_MAX_NAME = 256
+MAX_NAME = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,8 @@ class Vocabulary:
 
     ``commands`` hold a program, or a program and its sub-command. ``modules`` are dotted names that stand for all below
     them. ``words`` are words of a name joined by ``_`` (``fine_tune``). ``images`` likewise, met in an image's
-    repository and tag. ``environment`` and ``arguments`` are whole names with ``_``.
+    repository and tag. ``environment`` and ``arguments`` are whole names with ``_``. ``code`` holds pieces of program
+    text, the longest first.
     """
 
     commands: dict[str, Saying] = field(default_factory=dict)
@@ -41,7 +41,6 @@ class Vocabulary:
     images: dict[str, Saying] = field(default_factory=dict)
     environment: dict[str, Saying] = field(default_factory=dict)
     code: dict[str, Saying] = field(default_factory=dict)
-    code_pattern: re.Pattern[str] | None = None
     known: dict[tuple[str, str], Saying | None] = field(default_factory=dict, compare=False, repr=False)
 
     def of_command(self, words: tuple[str, ...]) -> Saying | None:
@@ -54,6 +53,7 @@ class Vocabulary:
 
     def of_module(self, module: str) -> Saying | None:
         """What a dotted module name says: its own entry, else that of the nearest package above it."""
+        module = module[:MAX_NAME]
         while module:
             saying = self.modules.get(module)
             if saying is not None:
@@ -74,22 +74,26 @@ class Vocabulary:
         key = (what, text)
         if key in known:
             return known[key]
-        text = text[:_MAX_NAME]
+        text = text[:MAX_NAME]
         if what == "name":
             saying = self._lowest(self.words, name_words(text))
         else:
             saying = self._lowest(self.images, _SEPARATORS.split(text.partition("@")[0].lower()))
-        if len(key[1]) <= _MAX_NAME:
+        if len(key[1]) <= MAX_NAME:
             if len(known) > 4096:
                 known.clear()
             known[key] = saying
         return saying
 
     def of_code(self, text: str) -> list[tuple[Saying, str]]:
-        """What program text says by what it imports and calls, each with the piece that says it."""
-        if self.code_pattern is None:
-            return []
-        return [(self.code[match.group()], match.group()) for match in self.code_pattern.finditer(text)]
+        """What program text says by what it imports and calls, each with the piece that says it, once."""
+        found = []
+        # Longest first, so that `SFTTrainer(` is not taken for `Trainer(` too.
+        for piece, saying in self.code.items():
+            if piece in text:
+                found.append((saying, piece))
+                text = text.replace(piece, " ")
+        return found
 
     @staticmethod
     def _lowest(table: dict[str, Saying], words: list[str]) -> Saying | None:
@@ -115,9 +119,3 @@ def name_words(name: str) -> list[str]:
 def option_name(text: str) -> str:
     """An option or variable as it is looked up: lower case, ``_`` between words, no leading dashes."""
     return text.lstrip("-+").replace("-", "_").lower()
-
-
-def code_pattern(calls: Iterable[str]) -> re.Pattern[str] | None:
-    """One expression for all pieces of code, longest first so that the longer of two is met."""
-    pieces = sorted(calls, key=lambda call: (-len(call), call))
-    return re.compile("|".join(re.escape(piece) for piece in pieces)) if pieces else None

@@ -1,7 +1,7 @@
 """What Signalbox must know of a kind to judge and to mutate it: one ``WorkloadKind`` a kind."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from signalbox.fieldpath import Path, value_at
@@ -9,6 +9,33 @@ from signalbox.quantity import is_placeholder, parse_quantity
 from signalbox.review import JsonObject
 
 Metadata = tuple[Path, ...]
+Runs = Literal["once", "schedule", "forever", "pod", "open"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Accelerators that one Pod gets by a field of the kind's own (SparkApplication ``executor.gpu``).
+
+    ``quantity`` None: another object says how many.
+    """
+
+    path: Path
+    resource: str
+    quantity: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What is run by fields of the kind's own, in a mapping that is read like a container (TrainJob ``trainer``).
+
+    ``path`` is where ``body`` stands; ``command`` and ``args`` are where those stand, if elsewhere. A command that is a
+    string is shell text (RayJob ``entrypoint``).
+    """
+
+    path: Path
+    body: JsonObject
+    command: Path | None = None
+    args: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +43,20 @@ class PodTemplate:
     """One pod template of a workload (for a Pod: the Pod itself).
 
     ``path`` leads to the mapping that holds ``metadata`` and ``spec``. ``pods`` is how many Pods it makes, None where
-    only a placeholder says so. ``name`` is that of the replicated job or role, empty where there is but one template.
-    ``job`` leads to the JobSpec that runs it (``backoffLimit`` stands there), where there is one.
+    only a placeholder or another object says so. ``name`` is that of the replicated job or role, empty where there is
+    but one template. ``job`` leads to the JobSpec that runs it (``backoffLimit`` stands there), where there is one.
+
+    inline
+        the PodSpec itself stands at ``path``, without metadata (KServe).
+    virtual
+        no pod template: it only holds ``programs`` and ``asked``, or what is laid over a template that stands elsewhere.
+        What the manifest does not say of it is not known.
+    writable
+        injectors may write to its PodSpec.
+    partial
+        volumes and mounts may be added from another object (a training or serving runtime).
+    claims
+        what its ``resourceClaims`` are for, by name, once that was asked.
     """
 
     path: Path
@@ -25,6 +64,13 @@ class PodTemplate:
     pods: int | None = 1
     name: str = ""
     job: Path | None = None
+    inline: bool = False
+    virtual: bool = False
+    writable: bool = True
+    partial: bool = False
+    programs: tuple[Program, ...] = ()
+    asked: tuple[Asked, ...] = ()
+    claims: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def spec(self) -> JsonObject:
@@ -39,7 +85,7 @@ class PodTemplate:
     @property
     def spec_path(self) -> Path:
         """Where the PodSpec stands in the object."""
-        return (*self.path, "spec")
+        return self.path if self.inline else (*self.path, "spec")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,32 +96,64 @@ class WorkloadKind:
         the pod templates of an object; survives any JSON type anywhere (custom resources come before schema validation).
     runs
         ``once`` (Job, JobSet: ends by itself), ``schedule`` (CronJob), ``forever`` (its controller starts a finished
-        Pod again), ``pod`` (a bare Pod).
-    queue
-        the metadata mapping where Kueue's queue label must stand; None: the kind is not queued by label.
-    suspend
-        the field set to true together with a queue of ours; None: Kueue gates the Pods of this kind by itself.
+        Pod again), ``pod`` (a bare Pod), ``open`` (none of these: a RayCluster stands until somebody takes it away).
     labelled
         the metadata mappings, beside the object's own, where ``workload.ai/*`` labels must stand so that Jobs and Pods
         carry them.
+    queue
+        the metadata mapping where Kueue's queue label must stand; None: the kind is not queued by label.
+    queued
+        whether Kueue has a say in this object at all (a RayJob on a cluster that exists is none of its business).
+    obstacle
+        why Kueue would refuse this object under its label, in words; empty where it would not.
+    queue_fields
+        fields that name a queue of another scheduler (Volcano ``spec.queue``).
+    suspend
+        the field set to true together with a queue of ours; None: Kueue gates the Pods of this kind by itself, or
+        nothing but Kueue may suspend it.
+    priority
+        fields that name the priority class of Pods whose template names none.
     defaulted
-        the API server fills in a grace of 30 s, so 30 counts as unset.
+        a kind of Kubernetes' own: the API server has filled in its defaults, and validates it before /validate is asked.
     restarts
-        the field that bounds how often the whole is started again (``spec.failurePolicy.maxRestarts``), if any.
+        the field that bounds how often the whole is started again (``spec.failurePolicy.maxRestarts``), if any, and
+        ``restarts_default`` what its absence means; None: not known.
     injected_on_update
         templates of this kind may change, so a changed one is injected afresh.
+    type
+        what the kind is made for. It stands where nothing says otherwise, and where ``type_decides`` against everything
+        but the user's label.
+    named_by
+        a field with the name of an object that says what is run (TrainJob ``runtimeRef.name``), heard where nothing else is.
+    framework
+        whose kind this is, where nothing else names one.
+    claims
+        where ``volumeClaimTemplates`` stand.
+    wraps
+        the kind of the object that this one holds (AppWrapper): how that runs is how this one does.
     """
 
     group: str
     kind: str
     templates: Callable[[JsonObject], tuple[PodTemplate, ...]]
-    runs: Literal["once", "schedule", "forever", "pod"]
+    runs: Runs
     labelled: Callable[[JsonObject], Metadata]
     queue: Path | None = ("metadata",)
+    queued: Callable[[JsonObject], bool] | None = None
+    obstacle: Callable[[JsonObject], str] | None = None
+    queue_fields: tuple[Path, ...] = ()
     suspend: Path | None = None
+    priority: tuple[Path, ...] = ()
     defaulted: bool = True
     restarts: Path | None = None
+    restarts_default: int | None = 0
     injected_on_update: bool = False
+    type: str | None = None
+    type_decides: bool = False
+    named_by: Path | None = None
+    framework: str | None = None
+    claims: Path = ("spec", "volumeClaimTemplates")
+    wraps: "Callable[[JsonObject], WorkloadKind | None] | None" = None
 
     @property
     def text(self) -> str:
@@ -108,3 +186,35 @@ def count(value: Any, default: int = 1) -> int | None:
 def template_at(root: JsonObject, path: Path, pods: int | None = 1, name: str = "", job: Path | None = None) -> PodTemplate:
     """The pod template at ``path``, with an empty body where nothing usable stands there."""
     return PodTemplate(path, mapping(value_at(root, path)), pods, name, job)
+
+
+def inline_at(root: JsonObject, path: Path, pods: int | None = 1, name: str = "") -> PodTemplate:
+    """The template of a PodSpec that stands at ``path`` itself."""
+    return PodTemplate(path, {"spec": mapping(value_at(root, path))}, pods, name, inline=True)
+
+
+def product(*counts: int | None) -> int | None:
+    """Counts multiplied; None where one is not known."""
+    total = 1
+    for number in counts:
+        if number is None:
+            return None
+        total *= number
+    return total
+
+
+def below(prefix: Path, template: PodTemplate) -> PodTemplate:
+    """A template of an object that stands at ``prefix`` in another."""
+    return replace(
+        template,
+        path=(*prefix, *template.path),
+        job=None if template.job is None else (*prefix, *template.job),
+        programs=tuple([_program_below(prefix, program) for program in template.programs]),
+        asked=tuple([replace(asked, path=(*prefix, *asked.path)) for asked in template.asked]),
+    )
+
+
+def _program_below(prefix: Path, program: Program) -> Program:
+    command = None if program.command is None else (*prefix, *program.command)
+    args = None if program.args is None else (*prefix, *program.args)
+    return Program((*prefix, *program.path), program.body, command, args)

@@ -1,24 +1,76 @@
 """Every kind Signalbox judges, keyed by group and kind. Adding one is a file beside this and a line here."""
 
+from signalbox.workload.kinds.appwrapper import app_wrapper
 from signalbox.workload.kinds.cronjob import CRON_JOB
 from signalbox.workload.kinds.daemonset import DAEMON_SET
 from signalbox.workload.kinds.deployment import DEPLOYMENT
+from signalbox.workload.kinds.experiment import experiment
+from signalbox.workload.kinds.hyperpodpytorchjob import HYPERPOD_PYTORCH_JOB
+from signalbox.workload.kinds.inferenceservice import INFERENCE_SERVICE
+from signalbox.workload.kinds.jaxjob import JAX_JOB
 from signalbox.workload.kinds.job import JOB
 from signalbox.workload.kinds.jobset import JOB_SET
+from signalbox.workload.kinds.kaiwojob import KAIWO_JOB
 from signalbox.workload.kinds.kind import WorkloadKind
+from signalbox.workload.kinds.leaderworkerset import LEADER_WORKER_SET
+from signalbox.workload.kinds.llminferenceservice import LLM_INFERENCE_SERVICE
+from signalbox.workload.kinds.mpijob import MPI_JOB
+from signalbox.workload.kinds.notebook import NOTEBOOK
+from signalbox.workload.kinds.paddlejob import PADDLE_JOB
 from signalbox.workload.kinds.pod import POD
+from signalbox.workload.kinds.podtemplate import POD_TEMPLATE
+from signalbox.workload.kinds.pytorchjob import PYTORCH_JOB
+from signalbox.workload.kinds.raycluster import RAY_CLUSTER
+from signalbox.workload.kinds.rayjob import RAY_JOB
+from signalbox.workload.kinds.rayservice import RAY_SERVICE
 from signalbox.workload.kinds.replicaset import REPLICA_SET
+from signalbox.workload.kinds.replicationcontroller import REPLICATION_CONTROLLER
+from signalbox.workload.kinds.sparkapplication import SPARK_APPLICATION
 from signalbox.workload.kinds.statefulset import STATEFUL_SET
+from signalbox.workload.kinds.tfjob import TF_JOB
+from signalbox.workload.kinds.trainjob import TRAIN_JOB
+from signalbox.workload.kinds.volcanocronjob import VOLCANO_CRON_JOB
+from signalbox.workload.kinds.volcanojob import VOLCANO_JOB
+from signalbox.workload.kinds.xgboostjob import XGBOOST_JOB
 
-_ALL: tuple[WorkloadKind, ...] = (
-    POD,
-    JOB,
-    CRON_JOB,
-    DEPLOYMENT,
-    STATEFUL_SET,
-    REPLICA_SET,
-    DAEMON_SET,
-    JOB_SET,
+
+def _by_key(kinds: tuple[WorkloadKind, ...]) -> dict[tuple[str, str], WorkloadKind]:
+    return {(kind.group, kind.kind): kind for kind in kinds}
+
+
+_PLAIN = _by_key(
+    (
+        POD,
+        JOB,
+        CRON_JOB,
+        DEPLOYMENT,
+        STATEFUL_SET,
+        REPLICA_SET,
+        DAEMON_SET,
+        REPLICATION_CONTROLLER,
+        POD_TEMPLATE,
+        JOB_SET,
+        TRAIN_JOB,
+        PYTORCH_JOB,
+        TF_JOB,
+        JAX_JOB,
+        XGBOOST_JOB,
+        PADDLE_JOB,
+        MPI_JOB,
+        HYPERPOD_PYTORCH_JOB,
+        RAY_JOB,
+        RAY_CLUSTER,
+        RAY_SERVICE,
+        LEADER_WORKER_SET,
+        VOLCANO_JOB,
+        VOLCANO_CRON_JOB,
+        SPARK_APPLICATION,
+        NOTEBOOK,
+        INFERENCE_SERVICE,
+        LLM_INFERENCE_SERVICE,
+        KAIWO_JOB,
+    )
 )
 
-KINDS: dict[tuple[str, str], WorkloadKind] = {(kind.group, kind.kind): kind for kind in _ALL}
+# These hold whole objects of the kinds above.
+KINDS: dict[tuple[str, str], WorkloadKind] = {**_PLAIN, **_by_key((app_wrapper(_PLAIN), experiment(_PLAIN)))}

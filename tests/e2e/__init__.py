@@ -1,0 +1,1 @@
+"""Signalbox in a real API server: etcd, kube-apiserver, kube-controller-manager, Kueue and JobSet as plain processes."""

@@ -1,0 +1,98 @@
+"""Each refusal and warning as kubectl prints it, kept as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from .golden import assert_golden
+from .kubectl import Kubectl
+from .objects import GPU, QUEUE, SPOT, Manifest, cron_job, deployment, gpu_mismatch, job, pod, stateful_set, template
+from .webhook import Webhook
+
+TRAIN = "torchrun train.py --output_dir=/tmp/out"
+DURABLE = "torchrun train.py --output_dir=s3://bucket/llm"
+
+
+def _pod_mismatch(namespace: str) -> Manifest:
+    body = gpu_mismatch()["spec"]["template"]
+    return pod("mismatch", namespace, body)
+
+
+CASES: dict[str, Callable[[str], Manifest]] = {
+    "spot-without-checkpoint": lambda ns: job("llama-sft", ns, template(8, TRAIN, nodeSelector=SPOT)),
+    "job-gpu-mismatch": lambda ns: gpu_mismatch("mismatch", ns),
+    "pod-gpu-mismatch": _pod_mismatch,
+    "gpu-fraction": lambda ns: job("half", ns, template("500m", DURABLE)),
+    "training-in-a-deployment": lambda ns: deployment("trainer", ns, template(8, DURABLE, restart=None)),
+    "training-in-a-stateful-set": lambda ns: stateful_set("trainer", ns, template(8, DURABLE, restart=None)),
+    "too-large-for-interactive-dev": lambda ns: job("notebook", ns, template(8, DURABLE), {QUEUE: "interactive-dev"}),
+    "unknown-queue": lambda ns: job("llama-sft", ns, template(8, DURABLE), {QUEUE: "my-queue"}),
+    "urgent-release-for-nobody-named": lambda ns: job("llama-sft", ns, template(8, DURABLE), {QUEUE: "urgent-release"}),
+    "foreign-priority": lambda ns: job("llama-sft", ns, template(8, DURABLE, priorityClassName="urgent")),
+    "more-than-may-be-borrowed": lambda ns: job("big", ns, template(8, DURABLE), parallelism=8, completions=8),
+    "eval-without-retries": lambda ns: job(
+        "eval", ns, template(1, "python evaluate.py"), {QUEUE: "eval-batch"}, backoffLimit=0
+    ),
+    "cron-job-with-gpu-mismatch": lambda ns: cron_job("nightly", ns, gpu_mismatch()["spec"]["template"]),
+    "three-problems": lambda ns: job(
+        "llama-sft", ns, template(8, TRAIN, nodeSelector=SPOT, priorityClassName="urgent"), {QUEUE: "interactive-dev"}
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_refused_with_the_text_that_is_kept(kubectl: Kubectl, research: str, case: str) -> None:
+    printed = kubectl.apply(CASES[case](research))
+    assert printed.code == 1, printed.text
+    assert_golden(f"refused-{case}", printed.text)
+
+
+WARNED: dict[str, Callable[[str], Manifest]] = {
+    "type-unknown-on-spot": lambda ns: job("thing", ns, template(1, "./run.sh", nodeSelector=SPOT)),
+    "bare-training-pod": lambda ns: pod("trainer", ns, template(1, DURABLE)),
+    "too-many-retries": lambda ns: job("llama-sft", ns, template(8, DURABLE), backoffLimit=100),
+    "inferred-and-queued": lambda ns: job("llama-sft", ns, template(8, DURABLE)),
+}
+
+
+@pytest.mark.parametrize("case", WARNED)
+def test_created_with_the_warning_that_is_kept(kubectl: Kubectl, research: str, case: str) -> None:
+    printed = kubectl.apply(WARNED[case](research))
+    assert printed.code == 0, printed.text
+    assert_golden(f"warned-{case}", printed.text)
+
+
+def test_a_release_manager_may_use_the_urgent_queue(webhook: Webhook, research: str) -> None:
+    release = webhook.cluster.kubectl.as_user("rita", "people", "release-managers")
+    printed = release.apply(job("llama-sft", research, template(8, DURABLE), {QUEUE: "urgent-release"}))
+    assert printed.code == 0, printed.text
+
+
+def test_what_passes_once_its_fix_is_applied(kubectl: Kubectl, research: str) -> None:
+    fixed = job("llama-sft", research, template(8, TRAIN, nodeSelector=SPOT))
+    fixed["metadata"]["annotations"] = {"workload.ai/checkpoint-uri": "s3://bucket/llama-sft"}
+    printed = kubectl.apply(fixed)
+    assert printed.code == 0, printed.text
+
+
+def test_a_quantity_that_is_none_is_refused_by_the_api_server_itself(kubectl: Kubectl, research: str) -> None:
+    printed = kubectl.apply(job("llama-sft", research, template("one", DURABLE)))
+    assert "quantities must match the regular expression" in printed.err
+
+
+def test_a_name_that_hides_control_characters_cannot_reach_the_terminal(kubectl: Kubectl, research: str) -> None:
+    body = template(8, "torchrun train.py", nodeSelector=SPOT)
+    body["spec"]["containers"][0]["args"] = ["--output_dir=/tmp/\x1b[31mred"]
+    printed = kubectl.apply(job("llama-sft", research, body))
+    assert printed.code == 1
+    assert "\x1b" not in printed.text
+
+
+def test_gpus_on_a_resource_that_no_vendor_has_are_left_alone(kubectl: Kubectl, research: str) -> None:
+    body = template()
+    body["spec"]["containers"][0]["resources"] = {"limits": {"example.com/fpga": 1}}
+    printed = kubectl.apply(job("fpga", research, body))
+    assert printed.text == "job.batch/fpga created\n"
+    assert GPU not in str(kubectl.read("job", "fpga", research)["spec"])

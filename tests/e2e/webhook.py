@@ -1,0 +1,166 @@
+"""Signalbox as installed: the overlay's manifests in the cluster, and `signalbox serve` as a process beside it.
+
+There is no kubelet to run the Deployment's Pods, so the Service is made to point at loopback; everything else is applied
+as it stands in manifests/.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from .api import ApiError
+from .cluster import Cluster
+from .objects import gpu_mismatch
+from .processes import Process, free_ports
+from .waiting import eventually
+
+ROOT = Path(__file__).parents[2]
+SIGNALBOX = Path(sys.executable).with_name("signalbox")
+EXAMPLE = "overlays/example-64-gpus"
+NAMESPACE = "signalbox-system"
+REVIEWS = "signalbox_reviews_total{"
+# What people are allowed is not what is tested here: these may do everything that admission lets through.
+PEOPLE = "people"
+
+Manifest = dict[str, Any]
+
+
+class Webhook:
+    """The installed webhook and the process that answers it."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.port, self.metrics_port = free_ports(2)
+        self.tree = cluster.folder / "tree"
+        for name in ("manifests", "policies"):
+            shutil.copytree(ROOT / name, self.tree / name)
+        self.policies = self.tree / "policies"
+        self.certificates = self.tree / "manifests" / "overlays" / "self-signed" / "certs"
+        self._issue_certificates()
+        self._process: Process | None = None
+        self.install()
+        self.start()
+        self.wait_until_called()
+
+    def render(self, overlay: str) -> list[Manifest]:
+        """What `kubectl kustomize` makes of a folder of manifests/."""
+        text = self.cluster.kubectl("kustomize", self.tree / "manifests" / overlay)
+        return [found for found in yaml.safe_load_all(text) if found]
+
+    def example(self) -> list[Manifest]:
+        """The shared cluster of the example; what needs Kueue only where its CRDs are installed."""
+        kueue = self.cluster.api.call("GET", "/apis")["groups"]
+        installed = {group["name"] for group in kueue}
+        return [
+            one
+            for one in self.render(EXAMPLE)
+            if one["apiVersion"].partition("/")[0] in installed or "/" not in one["apiVersion"]
+        ]
+
+    def install(self) -> None:
+        """Apply the example's classes and namespaces, and Signalbox's own objects, its Service turned to loopback."""
+        kubectl = self.cluster.kubectl
+        kubectl("create", "clusterrolebinding", PEOPLE, "--clusterrole=cluster-admin", f"--group={PEOPLE}")
+        applied = [self._on_loopback(one) for one in self.render("overlays/self-signed") if one["kind"] != "Deployment"]
+        for objects in (self.example(), applied):
+            printed = kubectl.apply(*objects)
+            assert printed.code == 0, printed.text
+        for namespace in ("team-research", "team-serving", "team-platform"):
+            self.cluster.wait_for_namespace(namespace)
+
+    def start(self) -> None:
+        """Start `signalbox serve` and wait until it is ready."""
+        command: list[str | Path] = [
+            SIGNALBOX,
+            "serve",
+            *("--cert", self.certificates / "tls.crt"),
+            *("--key", self.certificates / "tls.key"),
+            *("--policies", self.policies),
+            *("--cluster", self.tree / "manifests" / EXAMPLE),
+            *("--address", "127.0.0.1"),
+            *("--port", str(self.port)),
+            *("--metrics-port", str(self.metrics_port)),
+            *("--poll-seconds", "0.1"),
+            *("--drain-seconds", "0"),
+        ]
+        self._process = self.cluster.processes.start("signalbox", command)
+        eventually(self._is_ready, "signalbox answers /metrics", 30)
+
+    def stop(self) -> None:
+        """End the process, as in an outage: the configurations stay."""
+        assert self._process is not None
+        self._process.stop()
+        self._process = None
+
+    def wait_until_called(self) -> None:
+        """A new configuration is followed half a second after it was written."""
+
+        def refused() -> bool:
+            try:
+                self.cluster.api.call("POST", "/apis/batch/v1/namespaces/default/jobs?dryRun=All", gpu_mismatch())
+            except ApiError as error:
+                return "admission webhook" in error.message
+            return False
+
+        eventually(refused, "the API server calls signalbox", 30)
+
+    @property
+    def pid(self) -> int:
+        """Process id of `signalbox serve`."""
+        assert self._process is not None
+        return self._process.pid
+
+    def reviews(self) -> float:
+        """How many reviews were answered so far."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=5) as answer:
+            lines = answer.read().decode().splitlines()
+        return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(REVIEWS))
+
+    def crashes(self) -> list[str]:
+        """Log lines about a fault of Signalbox itself; a test that leaves one has failed."""
+        log = self.cluster.folder / "signalbox.log"
+        if not log.exists():
+            return []
+        return [line for line in log.read_text().splitlines() if '"crash"' in line or line.startswith("Traceback")]
+
+    def findings(self, resource: str, namespace: str) -> list[Any]:
+        """What was recorded in the API server's audit log for writes in a namespace, oldest first.
+
+        By namespace alone: the log does not know the names that the API server makes.
+        """
+        found: list[Any] = []
+        for line in self.cluster.audit_log.read_text().splitlines():
+            event = json.loads(line)
+            reference = event.get("objectRef", {})
+            if reference.get("namespace") == namespace and reference.get("resource") == resource:
+                found += [json.loads(value) for key, value in event.get("annotations", {}).items() if key.endswith("/findings")]
+        return found
+
+    def _is_ready(self) -> bool:
+        assert self._process is not None
+        self._process.check()
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=2) as answer:
+                return bool(answer.status == 200)
+        except (urllib.error.URLError, ConnectionError):
+            return False
+
+    def _issue_certificates(self) -> None:
+        log = self.cluster.processes.start("certs", [SIGNALBOX, "certs", "issue", "--out", self.certificates])
+        eventually(lambda: not log.running, "certificates are issued", 30)
+        assert (self.certificates / "tls.key").exists(), log.tail()
+
+    def _on_loopback(self, obj: Manifest) -> Manifest:
+        if obj["kind"] == "Service":
+            obj["spec"] = {"type": "ExternalName", "externalName": "localhost"}
+        for webhook in obj.get("webhooks", ()):
+            webhook["clientConfig"]["service"]["port"] = self.port
+        return obj

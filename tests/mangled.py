@@ -1,0 +1,57 @@
+"""Manifests of every kind with something odd in one or more places: a strategy for Hypothesis."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import yaml
+from hypothesis import strategies as st
+
+Place = tuple[str | int, ...]
+
+CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "cases" / "kinds" / "kinds.yaml").read_text())
+
+
+def key_of(manifest: dict[str, Any]) -> tuple[str, str]:
+    """Group and kind."""
+    return str(manifest["apiVersion"]).rpartition("/")[0], str(manifest["kind"])
+
+
+def _places(value: Any, path: Place = ()) -> list[Place]:
+    found = [path] if path else []
+    members: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, item in members:
+        # The kind itself stays: what is of another kind is another test's.
+        if path or step not in ("apiVersion", "kind"):
+            found += _places(item, (*path, step))
+    return found
+
+
+_PLACES = [_places(case["manifest"]) for case in CASES]
+BY_KIND: dict[tuple[str, str], list[int]] = {}
+for _index, _case in enumerate(CASES):
+    BY_KIND.setdefault(key_of(_case["manifest"]), []).append(_index)
+
+
+@st.composite
+def mangled(draw: Any, anything: Any, kind: tuple[str, str] | None = None) -> Any:
+    """A manifest (of ``kind``), up to three of its values replaced."""
+    index = draw(st.sampled_from(range(len(CASES)) if kind is None else BY_KIND[kind]))
+    manifest = copy.deepcopy(CASES[index]["manifest"])
+    for place in draw(st.lists(st.sampled_from(_PLACES[index]), max_size=3)):
+        _replace(manifest, place, draw(anything))
+    return manifest
+
+
+def _replace(manifest: Any, place: Place, value: Any) -> None:
+    here = manifest
+    for step in place[:-1]:
+        here = here[step] if _has(here, step) else None
+    if _has(here, place[-1]):
+        here[place[-1]] = value
+
+
+def _has(here: Any, step: str | int) -> bool:
+    if isinstance(here, list):
+        return isinstance(step, int) and step < len(here)
+    return isinstance(here, dict) and step in here

@@ -1,0 +1,66 @@
+"""AppWrapper ``workload.codeflare.dev``: whole objects that are queued and started as one.
+
+A component of a kind that is not known here is read by what it declares of its pod sets.
+"""
+
+from collections.abc import Iterator
+
+from signalbox.fieldpath import FieldPathError, Path, parse_path, resolve_path, value_at
+from signalbox.review import JsonObject
+from signalbox.workload.kinds.kind import Metadata, PodTemplate, WorkloadKind, count, mapping, members, template_at
+from signalbox.workload.kinds.nested import Kinds, kind_of, metadata_in, templates_in
+
+
+def app_wrapper(kinds: Kinds) -> WorkloadKind:
+    """The kind; ``kinds`` are those that may stand in it."""
+
+    def templates(wrapper: JsonObject) -> tuple[PodTemplate, ...]:
+        found: list[PodTemplate] = []
+        for path, component in _components(wrapper):
+            inner: Path = (*path, "template")
+            if kind_of(component.get("template"), kinds) is not None:
+                found += templates_in(wrapper, inner, kinds)
+            else:
+                found += _declared(wrapper, path, component)
+        return tuple(found)
+
+    def labelled(wrapper: JsonObject) -> Metadata:
+        found: list[Path] = []
+        for path, _ in _components(wrapper):
+            found += metadata_in(wrapper, (*path, "template"), kinds)
+        return tuple(found)
+
+    def wraps(wrapper: JsonObject) -> WorkloadKind | None:
+        inner = (kind_of(component.get("template"), kinds) for _, component in _components(wrapper))
+        return next((kind for kind in inner if kind is not None), None)
+
+    return WorkloadKind(
+        group="workload.codeflare.dev",
+        kind="AppWrapper",
+        templates=templates,
+        runs="once",
+        labelled=labelled,
+        suspend=("spec", "suspend"),
+        defaulted=False,
+        wraps=wraps,
+    )
+
+
+def _components(wrapper: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
+    for index, component in enumerate(members(mapping(wrapper.get("spec")).get("components"))):
+        if isinstance(component, dict):
+            yield ("spec", "components", index), component
+
+
+def _declared(wrapper: JsonObject, path: Path, component: JsonObject) -> Iterator[PodTemplate]:
+    for pod_set in members(component.get("podSets")):
+        where = mapping(pod_set).get("path")
+        if not isinstance(where, str):
+            continue
+        try:
+            steps = parse_path(where)
+            inner = resolve_path(steps, component)
+        except FieldPathError:
+            continue
+        if isinstance(value_at(component, inner), dict):
+            yield template_at(wrapper, (*path, *inner), count(mapping(pod_set).get("replicas")))

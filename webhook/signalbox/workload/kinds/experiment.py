@@ -1,0 +1,39 @@
+"""Experiment ``kubeflow.org`` (Katib): one workload again and again with other parameters, some trials at a time.
+
+Each trial is an object of its own that comes by again, so nothing is written to the one it is made from but labels.
+"""
+
+from dataclasses import replace
+
+from signalbox.fieldpath import Path, value_at
+from signalbox.review import JsonObject
+from signalbox.workload.kinds.kind import PodTemplate, WorkloadKind, count, mapping, product
+from signalbox.workload.kinds.nested import Kinds, kind_of, metadata_in, templates_in
+
+_TRIAL: Path = ("spec", "trialTemplate", "trialSpec")
+# Katib's own default (katib pkg/apis/controller/experiments/v1beta1).
+_AT_ONCE = 3
+
+
+def experiment(kinds: Kinds) -> WorkloadKind:
+    """The kind; ``kinds`` are those that a trial may be of."""
+
+    def templates(obj: JsonObject) -> tuple[PodTemplate, ...]:
+        trials = count(mapping(obj.get("spec")).get("parallelTrialCount"), default=_AT_ONCE)
+        return tuple(
+            [
+                replace(template, pods=product(trials, template.pods), writable=False)
+                for template in templates_in(obj, _TRIAL, kinds)
+            ]
+        )
+
+    return WorkloadKind(
+        group="kubeflow.org",
+        kind="Experiment",
+        templates=templates,
+        runs="once",
+        labelled=lambda obj: metadata_in(obj, _TRIAL, kinds),
+        queue=None,
+        defaulted=False,
+        wraps=lambda obj: kind_of(value_at(obj, _TRIAL), kinds),
+    )

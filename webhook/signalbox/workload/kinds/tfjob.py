@@ -1,0 +1,5 @@
+"""TFJob ``kubeflow.org/v1``: roles in ``spec.tfReplicaSpecs`` (``Chief``, ``PS``, ``Worker``, ``Evaluator``)."""
+
+from signalbox.workload.kinds.replicaspecs import replica_specs_kind
+
+TF_JOB = replica_specs_kind("TFJob", "tfReplicaSpecs", "tensorflow")
