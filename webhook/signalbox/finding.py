@@ -44,7 +44,8 @@ class Problem:
     ``key`` names what is wrong so that an UPDATE is refused only for what it brings: the offending value for allow-lists,
     the container's name for container checks, never an index. ``amount`` is how bad it is, where it is countable: larger
     is worse. ``fixed_by`` names the injector that would mend it. ``at_most`` lowers the rule's mode for this problem
-    (a checkpoint state that cannot be known is not a missing checkpoint).
+    (a checkpoint state that cannot be known is not a missing checkpoint). ``by_type``: it is one only because of the type that
+    was inferred.
     """
 
     message: str
@@ -54,6 +55,7 @@ class Problem:
     amount: float | None = None
     fixed_by: str = ""
     at_most: Mode = Mode.ENFORCE
+    by_type: bool = False
 
 
 class Result(Enum):
@@ -87,6 +89,7 @@ class Finding:
     refuses_on_error: bool = False
     help: str = ""
     unknown: tuple[str, ...] = ()
+    by_type: bool = False
 
     @property
     def refuses(self) -> bool:

@@ -7,6 +7,7 @@ newline would be dropped without a trace.
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -16,6 +17,7 @@ from signalbox.finding import Edit, Finding, Fix, Result
 from signalbox.quantity import format_quantity
 from signalbox.review import JsonObject
 from signalbox.workload.judgement import Evidence
+from signalbox.workload.labels import TYPE_LABEL
 from signalbox.workload.view import WorkloadView
 
 WIDTH = 80
@@ -72,7 +74,7 @@ def refusal(findings: Sequence[Finding], view: WorkloadView, file: str = "FILE")
     if view.owner is not None:
         owner = f"{clean(view.owner.kind)} {clean(view.owner.name)}"
         lines += ["", f"  It was made by {owner}: mend that one, not this."]
-    tail = ["", *_closing(refused, file)]
+    tail = [*_way_out(refused, view), "", *_closing(refused, file)]
     room = LIMIT - sum(len(line.encode()) + 1 for line in (*lines, *tail)) - 80
     for index, finding in enumerate(refused):
         block = ["", *finding_lines(finding, view.object)]
@@ -183,6 +185,17 @@ def audit_text(findings: Sequence[Finding]) -> str:
     if len(entries) > _AUDIT_LIMIT:
         entries = [*entries[:_AUDIT_LIMIT], {"rule": f"and {len(entries) - _AUDIT_LIMIT} more"}]
     return orjson.dumps(entries).decode()
+
+
+def _way_out(refused: Sequence[Finding], view: WorkloadView) -> list[str]:
+    """Where a refusal rests on what we took the work for: why, and how to say that it is something else."""
+    if not any(finding.by_type for finding in refused) or view.type.state is None:
+        return []
+    shown = [evidence for finding in refused for evidence in finding.evidence]
+    why = next((evidence for evidence in view.type.evidence if evidence not in shown), None)
+    seen = f" because of {evidence_text(replace(why, note=''), view.object)}" if why is not None else ""
+    text = f"Taken for {view.type.state}{seen}. If it is something else, label it as what it is:"
+    return ["", *wrap("", text, "  ", "  "), f"    metadata.labels[{TYPE_LABEL}]: data-processing"]
 
 
 def _closing(refused: Sequence[Finding], file: str) -> list[str]:

@@ -86,6 +86,7 @@ def run(subject: CheckSubject, parameters: CheckpointParameters) -> list[Problem
             fix=_fix(view, state),
             key="checkpoint",
             at_most=at_most,
+            by_type=view.trains and not view.type.declared,
         )
     ]
 

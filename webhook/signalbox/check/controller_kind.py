@@ -75,10 +75,10 @@ def run(subject: CheckSubject, parameters: ControllerKindParameters) -> list[Pro
     kind = view.kind.kind
     if view.acts_as.runs == "forever" and view.trains:
         message = f"A {kind} starts training again for ever: when the run succeeds it is run once more, on the same GPUs."
-        return [Problem(message, view.type.evidence, _job_from_template(view), key=kind)]
+        return [Problem(message, view.type.evidence, _job_from_template(view), key=kind, by_type=not view.type.declared)]
     if view.kind.runs == "pod" and not _is_kept_alive(view) and _counts(view, parameters.bare_pods):
         message = "Nothing starts a bare Pod again when its node goes, and its run is lost."
-        return [Problem(message, view.type.evidence, _job_from_pod(view), key=kind)]
+        return [Problem(message, view.type.evidence, _job_from_pod(view), key=kind, by_type=not view.type.declared)]
     return []
 
 

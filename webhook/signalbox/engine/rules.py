@@ -233,6 +233,7 @@ def _finding(rule: Rule, mode: Mode, result: Result, problem: Problem) -> Findin
         key=problem.key,
         amount=problem.amount,
         fixed_by=problem.fixed_by,
+        by_type=problem.by_type,
         refuses_on_error=rule.refuse_on_error,
         help=rule.help,
     )
