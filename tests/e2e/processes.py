@@ -29,18 +29,18 @@ def free_ports(count: int) -> list[int]:
             one.close()
 
 
-def _die_with_parent() -> Callable[[], None] | None:
-    """Asks the kernel to end the child should the run be killed outright; only Linux can."""
+def _die_with_parent(number: int) -> Callable[[], None] | None:
+    """Asks the kernel to signal the child should the run be killed outright; only Linux can."""
     if not sys.platform.startswith("linux"):
         return None
     prctl = ctypes.CDLL(None).prctl
-    return lambda: prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    return lambda: prctl(_PR_SET_PDEATHSIG, number)
 
 
 class Process:
     """One running program with its log file."""
 
-    def __init__(self, name: str, command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, name: str, command: Sequence[str], folder: Path, environment: Mapping[str, str], orphaned: int) -> None:
         self.name = name
         self.log = folder / f"{name}.log"
         with self.log.open("ab") as log:
@@ -53,7 +53,7 @@ class Process:
                 stderr=subprocess.STDOUT,
                 # A group of its own: Ctrl-C goes to the run alone, which ends its processes in order.
                 start_new_session=True,
-                preexec_fn=_die_with_parent(),
+                preexec_fn=_die_with_parent(orphaned),
             )
 
     @property
@@ -94,9 +94,15 @@ class Processes:
         self._started: list[Process] = []
         atexit.register(self.stop)
 
-    def start(self, name: str, command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> Process:
-        """Start a program; its log is `<name>.log` in the folder."""
-        process = Process(name, [str(part) for part in command], self.folder, environment or {})
+    def start(
+        self,
+        name: str,
+        command: Sequence[str | Path],
+        environment: Mapping[str, str] | None = None,
+        orphaned: int = signal.SIGKILL,
+    ) -> Process:
+        """Start a program; its log is `<name>.log` in the folder. `orphaned` is sent to it should the run be killed."""
+        process = Process(name, [str(part) for part in command], self.folder, environment or {}, orphaned)
         self._started.append(process)
         return process
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import sys
 import urllib.error
 import urllib.request
@@ -91,7 +92,8 @@ class Webhook:
             *("--poll-seconds", "0.1"),
             *("--drain-seconds", "0"),
         ]
-        self._process = self.cluster.processes.start("signalbox", command)
+        # Asked to end, it ends its workers; killed, it could not.
+        self._process = self.cluster.processes.start("signalbox", command, orphaned=signal.SIGTERM)
         eventually(self._is_ready, "signalbox answers /metrics", 30)
 
     def stop(self) -> None:

@@ -6,7 +6,6 @@ old one's queue are reset. Here the main process owns the listening socket, and 
 
 import os
 import socket
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +19,7 @@ from signalbox.server.certificate import PairFiles
 from signalbox.server.lifecycle import Lifecycle
 from signalbox.server.logs import Log
 from signalbox.server.options import ServerOptions
+from signalbox.server.wakeup import Wakeup
 
 BACKLOG = 1024
 _MOST_CONNECTIONS = 1024
@@ -66,7 +66,9 @@ class WebhookProcesses(MPServer):
         self._lifecycle = lifecycle
         self._log = log
         self._drain_seconds = options.drain_seconds
-        self._hurry = threading.Event()
+        # Both are set by signal handlers.
+        self._hurry = Wakeup()
+        self.main_loop_interrupt = Wakeup()  # type: ignore[assignment]
         self.on_reload(lifecycle.retire_workers)
         self.use_certificate(files)
 
