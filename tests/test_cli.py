@@ -466,3 +466,16 @@ def test_no_manifest_makes_check_or_inspect_fail(kind: str, metadata: Any, spec:
             patched.setattr(sys, "stderr", err)
             assert main(words) in (0, 1)
         assert b"fault of Signalbox" not in out.buffer.getvalue() + err.buffer.getvalue()  # type: ignore[attr-defined]
+
+
+def test_a_full_disk_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        ended = subprocess.run([*PROGRAM, "policies", "list"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (2, "signalbox: cannot write the output: No space left on device\n")
+
+
+def test_a_pipe_that_lies_about_in_a_folder_is_passed_by(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
+    (tmp_path / "job.yaml").write_text("apiVersion: batch/v1\nkind: Job\nmetadata: {name: x}\n")
+    ended = subprocess.run([*PROGRAM, "check", str(tmp_path)], capture_output=True, text=True, check=False, timeout=30)
+    assert ended.returncode == 0, ended.stderr

@@ -142,7 +142,9 @@ def other_files(path: str, skip: frozenset[str] = frozenset()) -> Iterator[str]:
 def _files_below(path: str, skip: frozenset[str]) -> Iterator[str]:
     for folder, below, names in os.walk(path):
         below[:] = sorted(name for name in below if not name.startswith(".") and name not in skip)
-        yield from (os.path.join(folder, name) for name in sorted(names) if not name.startswith("."))
+        files = (os.path.join(folder, name) for name in sorted(names) if not name.startswith("."))
+        # A pipe or a device that lies about in a folder would be read for ever; one that is named by itself is meant.
+        yield from (file for file in files if not os.path.exists(file) or os.path.isfile(file))
 
 
 def _read(file: str) -> FileBytes:

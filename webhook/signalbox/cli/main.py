@@ -1,5 +1,6 @@
 """``signalbox`` and ``kubectl signalbox``: one program, a module a command, loaded when the command is called."""
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ _MODULES = {
 }
 
 _DEBUG = "--debug"
+_OUTPUT_FAULTS = (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG, errno.EDQUOT)
 COMPLETION_VARIABLE = "_SIGNALBOX_COMPLETE"
 
 _HELP = """Admission control for AI work on Kubernetes.
@@ -87,6 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     # Taken wherever it stands: who has just seen a fault puts it behind the command they called.
     words = [word for word in given if word != _DEBUG]
+    _open_closed_streams()
     debug = len(words) < len(given) or bool(os.environ.get("SIGNALBOX_DEBUG"))
     try:
         answer = cli.main(words, _program_name(), complete_var=COMPLETION_VARIABLE, standalone_mode=False)
@@ -111,9 +114,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if debug:
             raise
+        if isinstance(error, OSError) and error.errno in _OUTPUT_FAULTS:
+            # Files that are read say for themselves what is wrong with them: this is our own output.
+            _complain(f"cannot write the output: {error.strerror}")
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return UNUSABLE
         text = " ".join(str(error).split())[:200]
         _complain(f"internal error: {type(error).__name__}: {text} (run with --debug for the traceback)")
         return INTERNAL
+
+
+def _open_closed_streams() -> None:
+    """Started with a closed stream (``>&-``), Python has none at all: what is written to it then goes nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 open as long as the program runs
 
 
 def _program_name() -> str:
