@@ -50,6 +50,10 @@ def _key_text(key: str) -> str:
 
 def parse_path(text: str) -> tuple[str, ...]:
     """The steps of a path as written by people. Raises FieldPathError on anything that is not one."""
+    return _remembered(text) if len(text) <= _MOST_REMEMBERED else _parse(text)
+
+
+def _parse(text: str) -> tuple[str, ...]:
     steps: list[str] = []
     at = 0
     while at < len(text):
@@ -62,6 +66,10 @@ def parse_path(text: str) -> tuple[str, ...]:
         raise FieldPathError("an empty field path")
     return tuple(steps)
 
+
+# Records of many objects name the same fields; a path longer than any of ours would only fill the memory.
+_MOST_REMEMBERED = 256
+_remembered = lru_cache(maxsize=4096)(_parse)
 
 Members = dict[int, dict[str, int]]
 """The index of each named member of lists that were searched, by the list's ``id``: for many paths in one object."""

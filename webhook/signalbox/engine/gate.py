@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from signalbox.controllers import CRON_JOB_CONTROLLER
 from signalbox.engine.setup import Setup
-from signalbox.record import Record, only_injectable, own_labels, read_record
+from signalbox.record import Record, own_labels, read_record
 from signalbox.review import JsonObject, Request
 from signalbox.workload.kinds.kind import WorkloadKind, mapping
 from signalbox.workload.labels import SCHEDULER_QUEUE_ANNOTATION
@@ -18,7 +18,8 @@ class Case:
     """A request about a workload.
 
     ``made_by_controller``: the write of a known controller for a parent that was judged. ``made_by_cron_job``: a Job of a
-    CronJob, the one child that may still need its queue. ``record`` is what the object says that we put there.
+    CronJob, the one child that may still need its queue. ``record`` is what the object says that we put there, which
+    anyone may have written.
     """
 
     request: Request
@@ -43,7 +44,7 @@ def open_case(setup: Setup, request: Request) -> Case | None:
         return None
     if request.user is not None and request.user.username in setup.controllers.never_judged:
         return None
-    record = only_injectable(read_record(request.object), setup.injected_names, kind.suspend)
+    record = read_record(request.object)
     view = view_of(setup, request.object, kind, request.namespace, record)
     controller = setup.controllers.made_from(request, view.owner, setup.kinds)
     if controller is None:
@@ -53,7 +54,7 @@ def open_case(setup: Setup, request: Request) -> Case | None:
 
 def view_of(setup: Setup, obj: JsonObject, kind: WorkloadKind, namespace: str, record: Record | None = None) -> WorkloadView:
     """The view of an object as it stands, with the labels that are ours marked as such; ``record`` is its record, if read."""
-    record = only_injectable(read_record(obj), setup.injected_names, kind.suspend) if record is None else record
+    record = read_record(obj) if record is None else record
     ours = own_labels(record, obj) if record else frozenset()
     return WorkloadView(obj, kind, setup.signs, setup.cluster, namespace, ours)
 

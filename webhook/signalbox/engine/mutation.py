@@ -81,7 +81,7 @@ def _inject(setup: Setup, case: Case, now: datetime) -> Target:
     recorder = Recorder(obj)
     restored = Restored()
     old = request.old_object if case.is_update else None
-    hinted = earlier = case.record
+    hinted = earlier = only_injectable(case.record, setup.injected_names, case.kind.suspend)
     if old is not None:
         # What the request says of our record is not believed: the old object's is what we wrote.
         earlier = only_injectable(read_record(old), setup.injected_names, case.kind.suspend)
