@@ -7,7 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from signalbox.cluster.view import EmptyClusterView
-from signalbox.policy.signs_document import WorkloadSignsDocument, compile_signs
+from signalbox.policy.signs_compile import compile_signs
+from signalbox.policy.signs_document import WorkloadSignsDocument
 from signalbox.signs_loading import default_documents, load_default_signs
 from signalbox.workload.kinds.table import KINDS
 from signalbox.workload.view import WorkloadView

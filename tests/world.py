@@ -94,14 +94,16 @@ def request(
     group = version.rpartition("/")[0]
     metadata = shown.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
+    namespace, name = metadata.get("namespace"), metadata.get("name")
     return Request(
         uid="uid-1",
         operation=operation or ("CREATE" if old is None else "UPDATE"),  # type: ignore[arg-type]
         group=kind[0] if kind else group,
         version="v1",
         kind=kind[1] if kind else str(shown.get("kind")),
-        namespace=metadata.get("namespace") or "default",
-        name=metadata.get("name") or "",
+        # The API server's own, always text, whatever stands in the object.
+        namespace=namespace if isinstance(namespace, str) and namespace else "default",
+        name=name if isinstance(name, str) else "",
         sub_resource=sub_resource,
         user=None if user is None else UserInfo(user, groups),
         object=obj,

@@ -12,6 +12,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+import yaml
 
 from .kubectl import Kubectl
 from .objects import GPU, Manifest, cron_job, daemon_set, deployment, job, job_set, pod, replica_set, stateful_set, template
@@ -51,9 +52,11 @@ def matrix(*kinds: str) -> list[Any]:
 
 
 def check_unchanged(kubectl: Kubectl, namespace: str, kind: str, own: str, mode: str) -> None:
-    """Applied twice, the second time changes nothing."""
+    """Applied twice, the second time changes nothing; whoever asks the API server beforehand sees no difference."""
     manifest = KINDS[kind](namespace, OWN[own])
     before = _apply(kubectl, manifest, mode)
+    asked = kubectl.run("diff", *MODES[mode], "-f", "-", stdin=yaml.safe_dump(manifest))
+    assert asked.code == 0, asked.text
     assert _apply(kubectl, manifest, mode) == before
 
 

@@ -19,7 +19,8 @@ from signalbox.policy.kind_document import WorkloadKindDocument, compile_kind
 from signalbox.policy.loading import Kinds, load_policy_set
 from signalbox.policy.mode import Mode
 from signalbox.policy.problem import PolicyProblem, Problems
-from signalbox.policy.signs_document import WorkloadSignsDocument, compile_signs
+from signalbox.policy.signs_compile import compile_signs
+from signalbox.policy.signs_document import WorkloadSignsDocument
 from signalbox.signs_loading import default_documents, load_default_signs
 from signalbox.source import Document, SourceProblem
 from signalbox.workload.kinds.kind import WorkloadKind, mapping

@@ -5,7 +5,8 @@ from importlib.resources import files
 
 import yaml
 
-from signalbox.policy.signs_document import WorkloadSignsDocument, compile_signs
+from signalbox.policy.signs_compile import compile_signs
+from signalbox.policy.signs_document import WorkloadSignsDocument
 from signalbox.workload.signs import Signs
 
 # The C loader is a quarter of a second faster on every start; wheels of PyYAML have it, a build without libyaml has not.

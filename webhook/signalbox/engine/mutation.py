@@ -122,7 +122,8 @@ def _kept_queues(record: Record, restored: Restored) -> list[str]:
 
 def _plan(setup: Setup, case: Case, view: WorkloadView) -> Plan:
     subject = Subject(view, case.request)
-    plan = merge_injections([policy for policy in setup.injecting if policy.match is None or policy.match(subject) is True])
+    injecting = setup.place(view.namespace).injecting
+    plan = merge_injections([policy for policy in injecting if policy.match is None or policy.match(subject) is True])
     # The one exception to "never mutate a controller's write": a CronJob that was there before us has no queue to hand on.
     return Plan(queue=plan.queue) if case.made_by_cron_job else plan
 
@@ -158,7 +159,7 @@ def _needs_checkpoint(setup: Setup, view: WorkloadView, request: Request, now: d
     subject = Subject(view, request)
     return any(
         applies(rule, policy, subject) and effective_mode(rule, subject, now, setup.max_mode) is not Mode.DISABLED
-        for policy, rule in setup.asking_for_checkpoints
+        for policy, rule in setup.place(view.namespace).asking_for_checkpoints
     )
 
 

@@ -21,7 +21,7 @@ def is_injected(setup: Setup, subject: Subject, path: Path) -> bool:
     name = path[-1]
     if entry.by == JUDGEMENT:
         return name in JUDGED_LABELS
-    for policy in setup.injecting:
+    for policy in setup.everywhere.injecting:
         injection = policy.inject
         if policy.name == entry.by and injection is not None:
             planned = injection.queue if name == QUEUE_LABEL else injection.labels.get(str(name))

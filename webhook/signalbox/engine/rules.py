@@ -57,7 +57,8 @@ def judge(
         min(cap, setup.max_mode),
     )
     judged = Judged([], [])
-    for policy, rules in setup.judging_early if early else setup.judging:
+    place = setup.place(view.namespace)
+    for policy, rules in place.judging_early if early else place.judging:
         try:
             matches = _holds(policy.match, hearing.subject)
         except Exception as error:  # noqa: BLE001 a fault of ours is counted and shown as an `error` finding

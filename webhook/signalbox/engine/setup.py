@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from signalbox.check.table import CHECKS
 from signalbox.cluster.view import ClusterView, EmptyClusterView
 from signalbox.controllers import Controllers, default_controllers
+from signalbox.engine.place import Place, sort_policies
 from signalbox.finding import Finding
 from signalbox.policy.mode import Mode
-from signalbox.policy.policy_set import Policy, PolicySet, Rule
+from signalbox.policy.policy_set import PolicySet
 from signalbox.record import Record
 from signalbox.review import JsonObject, Response
 from signalbox.workload.kinds.kind import WorkloadKind
@@ -17,13 +17,15 @@ from signalbox.workload.labels import INJECTED_LABELS, JUDGED_LABELS, QUEUE_LABE
 from signalbox.workload.signs import Signs
 from signalbox.workload.view import WorkloadView
 
+# More namespaces than a cluster has; where names are made up, the oldest answers are worked out again.
+_MOST_PLACES = 5000
+
 
 @dataclass(frozen=True, slots=True)
 class Setup:
     """What the engine is run with. ``max_mode`` caps every rule; ``verify_patches`` applies each patch before it is sent.
 
-    Sorted out once: ``injecting``, ``judging`` and ``judging_early`` are the policies that inject, and those with rules for
-    /validate and for /mutate; ``asking_for_checkpoints`` the rules of that check; ``injected_names`` the labels and
+    Sorted out once: ``everywhere`` holds all policies by what they are asked for, ``injected_names`` the labels and
     annotations that may be ours.
     """
 
@@ -34,26 +36,26 @@ class Setup:
     kinds: Mapping[tuple[str, str], WorkloadKind] = field(default_factory=lambda: KINDS)
     max_mode: Mode = Mode.ENFORCE
     verify_patches: bool = False
-    injecting: tuple[Policy, ...] = field(init=False)
-    judging: tuple[tuple[Policy, tuple[Rule, ...]], ...] = field(init=False)
-    judging_early: tuple[tuple[Policy, tuple[Rule, ...]], ...] = field(init=False)
-    asking_for_checkpoints: tuple[tuple[Policy, Rule], ...] = field(init=False)
+    everywhere: Place = field(init=False)
     injected_names: frozenset[str] = field(init=False)
+    _places: dict[str, Place] = field(init=False, default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         policies = self.policies.policies
-        early = [(policy, tuple(rule for rule in policy.rules if _is_early(rule))) for policy in policies]
-        object.__setattr__(self, "injecting", tuple(policy for policy in policies if policy.inject is not None))
-        object.__setattr__(self, "judging", tuple((policy, policy.rules) for policy in policies if policy.rules))
-        object.__setattr__(self, "judging_early", tuple((policy, rules) for policy, rules in early if rules))
         named = [name for policy in policies if policy.inject for name in (*policy.inject.labels, *policy.inject.annotations)]
+        object.__setattr__(self, "everywhere", sort_policies(policies))
         object.__setattr__(self, "injected_names", frozenset((*named, *JUDGED_LABELS, QUEUE_LABEL, INJECTED_LABELS)))
-        rules = [(policy, rule) for policy in policies for rule in policy.rules]
-        object.__setattr__(self, "asking_for_checkpoints", tuple(pair for pair in rules if pair[1].check == "checkpoint"))
 
-
-def _is_early(rule: Rule) -> bool:
-    return rule.check is not None and CHECKS[rule.check].early
+    def place(self, namespace: str) -> Place:
+        """The policies that have a say in a namespace."""
+        place = self._places.get(namespace)
+        if place is None:
+            if len(self._places) >= _MOST_PLACES:
+                self._places.clear()
+            policies = self.policies.policies
+            place = sort_policies(policy for policy in policies if policy.match is None or policy.match.may_match_in(namespace))
+            self._places[namespace] = place
+        return place
 
 
 @dataclass(frozen=True, slots=True)

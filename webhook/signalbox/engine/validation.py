@@ -27,7 +27,9 @@ def validate(setup: Setup, request: Request, now: datetime) -> Outcome:
 
 def _faulty(setup: Setup, request: Request, error: Exception) -> Outcome:
     """No rule could be asked. Those that say `onError: refuse` refuse, the others let pass with a warning."""
-    strict = [rule.id for _, rules in setup.judging for rule in rules if rule.refuse_on_error and rule.mode is Mode.ENFORCE]
+    strict = [
+        rule.id for _, rules in setup.everywhere.judging for rule in rules if rule.refuse_on_error and rule.mode is Mode.ENFORCE
+    ]
     text = f"not judged because of a fault in Signalbox ({type(error).__name__})"
     refuses = bool(strict) and setup.max_mode is Mode.ENFORCE
     response = Response(

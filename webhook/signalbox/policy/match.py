@@ -51,6 +51,11 @@ class Matcher:
     terms: tuple[Term, ...]
     reads: frozenset[str]
     _tests: tuple[Test, ...]
+    _namespaces: Callable[[str], bool] | None = None
+
+    def may_match_in(self, namespace: str) -> bool:
+        """Whether anything in that namespace can match: what is no business of a namespace is sorted out once for it."""
+        return self._namespaces is None or self._namespaces(namespace)
 
     def __call__(self, subject: Subject) -> Answer:
         """Whether all keys hold; None where that is unknown."""
@@ -76,7 +81,8 @@ def compile_match(document: MatchDocument) -> Matcher:
     """The matcher of a document. A document without a key matches everything."""
     terms = tuple(compiler(value) for name, compiler in _COMPILERS.items() if (value := getattr(document, name)) is not None)
     reads = frozenset().union(*(term.reads or {term.key} for term in terms)) if terms else frozenset()
-    return Matcher(terms, reads, tuple(term.test for term in terms))
+    namespaces = None if document.namespaces is None else compile_globs(document.namespaces)
+    return Matcher(terms, reads, tuple(term.test for term in terms), namespaces)
 
 
 def compile_globs(patterns: Iterable[str]) -> Callable[[str], bool]:

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 from signalbox.workload.signs import CheckpointSigns, Signs
 from signalbox.workload.vocabulary import MAX_NAME, Saying, name_words, option_name
 
-Role = Literal["place", "bucket", "output", "output-when-saving", "frequency", "configuration", ""]
+Role = Literal["place", "folder", "bucket", "output", "output-when-saving", "switch", "frequency", "configuration", ""]
 
 _MOST_REMEMBERED = 8192
 
@@ -13,7 +13,8 @@ _MOST_REMEMBERED = 8192
 class Meaning(NamedTuple):
     """One name.
 
-    ``type`` and ``framework`` it speaks for; whether it selects one of a program's works (``selects``), says how many
+    ``type`` and ``framework`` it speaks for; whether it selects one of a program's works (``selects``; by ``choice`` only if
+    its value is the plain name of one) or turns one on (``switch``); whether it says how many
     processes a launcher starts (``counts``) or how Pods meet (``meets``); its ``role`` in saving, and the frameworks whose
     programs write there whatever else is said (``written_by``).
     """
@@ -25,6 +26,8 @@ class Meaning(NamedTuple):
     meets: bool
     role: Role
     written_by: frozenset[str] = frozenset()
+    choice: bool = False
+    switch: Saying | None = None
 
 
 def meaning_of(name: str, signs: Signs) -> Meaning | None:
@@ -52,25 +55,32 @@ def _work_out(name: str, signs: Signs) -> Meaning | None:
         meets=last in signs.distributed.arguments,
         role=_role(name, whole, last, signs.checkpoint),
         written_by=signs.checkpoint.outputs_of.get(last, frozenset()),
+        choice=last in signs.commands.choices,
+        switch=signs.types.switches.get(last),
     )
     return meaning if any(meaning) else None
 
 
 def _role(name: str, whole: str, last: str, signs: CheckpointSigns) -> Role:
-    words = set(name_words(name))
-    if words & signs.never:
+    if whole in signs.switches or last in signs.switches:
+        return "switch"
+    words = name_words(name)
+    around = words[: len(words) - len(name_words(last))] if last in signs.outputs else words
+    if whole not in signs.outputs and not signs.never.isdisjoint(around):
         return ""
     if whole in signs.configuration or last in signs.configuration:
         return "configuration"
-    if words & (signs.saving | signs.subjects) and words & signs.frequency:
+    if not (signs.saving | signs.subjects).isdisjoint(words) and not signs.frequency.isdisjoint(words):
         return "frequency"
     if whole in signs.outputs or last in signs.outputs:
         return "output"
-    if words & signs.subjects:
-        if words & signs.buckets:
+    subject = next((at for at, word in enumerate(words) if word in signs.subjects), None)
+    # What stands before the word for it says whose it is: `base_checkpoint_path` is read, `checkpointer.base_path` is not.
+    if subject is not None and signs.owners.isdisjoint(words[:subject]):
+        if not signs.buckets.isdisjoint(words):
             return "bucket"
-        if words & signs.places:
-            return "place"
+        if not signs.places.isdisjoint(words):
+            return "folder" if words[-1] in signs.folders else "place"
     if whole in signs.outputs_when_saving or last in signs.outputs_when_saving or last in signs.outputs_of:
         return "output-when-saving"
     return ""

@@ -8,12 +8,13 @@ import re
 from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from signalbox.workload.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from signalbox.workload.meaning import Meaning
+    from signalbox.workload.naming import Named
 
 
 @lru_cache(maxsize=4096)
@@ -40,12 +41,13 @@ class SpotLabel:
     """A node label (and taint) that marks spot or preemptible capacity when it has one of ``values``.
 
     Empty ``values``: any but a false one. ``presence``: only spot nodes carry the key at all, so that ``Exists`` asks
-    for one.
+    for one. ``others``: what every other node has there, so that ruling it out asks for spot.
     """
 
     key: str
     values: tuple[str, ...] = ()
     presence: bool = False
+    others: tuple[str, ...] = ()
 
     def matches(self, value: str) -> bool:
         """Whether the label marks spot with this value."""
@@ -53,23 +55,54 @@ class SpotLabel:
         return lowered in self.values if self.values else lowered not in ("false", "no", "0")
 
 
+class Wrapper(NamedTuple):
+    """What stands between a wrapper and the program it starts: ``words`` of its own, and ``options`` that take a word."""
+
+    words: int = 0
+    options: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class CommandSigns:
     """How a command line is read: which programs start others, and which say nothing by their arguments.
 
     Names may be a program or a program with its sub-command (``accelerate launch``). ``launchers`` start several
-    processes of one run, ``wrappers`` just start another program, ``interpreters`` run a script or a module.
-    ``several_words`` are the first words of launchers and wrappers whose names have more than one.
+    processes of one run, ``wrappers`` just start another program, ``shells`` take a command line after ``-c``,
+    ``interpreters`` run a script or a module. ``several_words`` are the first words of launchers and wrappers whose
+    names have more than one. ``asks`` are first arguments by which a program answers a question and ends.
     """
 
     launchers: frozenset[str] = frozenset()
-    wrappers: frozenset[str] = frozenset()
+    wrappers: dict[str, Wrapper] = field(default_factory=dict)
+    shells: frozenset[str] = frozenset()
     interpreters: frozenset[str] = frozenset()
     utilities: frozenset[str] = frozenset()
     idle: frozenset[str] = frozenset()
     selectors: frozenset[str] = frozenset()
+    choices: frozenset[str] = frozenset()
+    asks: frozenset[str] = frozenset()
     generic_scripts: frozenset[str] = frozenset()
     several_words: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class NameSigns:
+    """How the name of a script, module or program is read, whatever it speaks of.
+
+    ``things`` are words that stand last and say what it is (``train_api``: an API), ``parts`` such that may be a part of
+    a run as well (``train_worker``), ``errands`` stand first and say what is done to the rest (``prune_lora_adapters``).
+    ``tasks`` stand last and say what a trained model does (``lora_inference``), unless an ``order`` to train stands first
+    (``train_generation``). ``fillers`` add nothing, ``joins`` stand between two works, ``asides`` before what is not meant.
+    """
+
+    things: frozenset[str] = frozenset()
+    parts: frozenset[str] = frozenset()
+    errands: frozenset[str] = frozenset()
+    tasks: frozenset[str] = frozenset()
+    orders: frozenset[str] = frozenset()
+    fillers: frozenset[str] = frozenset()
+    joins: frozenset[str] = frozenset()
+    asides: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +127,22 @@ class CheckpointSigns:
     """Names of options and variables that say where progress is saved, and volumes that keep it.
 
     An option speaks of a checkpoint when its words hold one of ``subjects`` and one of ``places`` and none of
-    ``never``; with one of ``buckets``, its value is a bucket's name. ``outputs`` are whole names that say where a run
-    writes; ``outputs_when_saving`` do so only beside a save frequency (words of ``saving`` with ``frequency``),
-    ``outputs_of`` only for programs of the frameworks they lead to.
+    ``never``, nor one of ``owners`` before the subject; with one of ``buckets``, its value is a bucket's name.
+    ``outputs`` are whole names that say where a run writes; ``outputs_when_saving`` do so only beside a save frequency
+    (words of ``saving`` with ``frequency``), ``outputs_of`` only for programs of the frameworks they lead to.
+    ``switches`` turn saving off altogether when they say no.
     ``configuration`` names options that take a configuration file, ``mounts`` the last parts of telling mount paths.
+    ``rooted_schemes`` are those whose URLs may do without a host or bucket. ``storage_drivers`` are the beginnings of
+    words in the name of a CSI driver whose inline volumes keep what is written.
     """
 
     subjects: frozenset[str] = frozenset()
     places: frozenset[str] = frozenset()
     buckets: frozenset[str] = frozenset()
     never: frozenset[str] = frozenset()
+    owners: frozenset[str] = frozenset()
+    folders: frozenset[str] = frozenset()
+    switches: frozenset[str] = frozenset()
     outputs: frozenset[str] = frozenset()
     outputs_when_saving: frozenset[str] = frozenset()
     outputs_of: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -112,23 +151,26 @@ class CheckpointSigns:
     configuration: frozenset[str] = frozenset()
     mounts: frozenset[str] = frozenset()
     schemes: frozenset[str] = frozenset()
+    rooted_schemes: frozenset[str] = frozenset()
     hosts: tuple[str, ...] = ()
     durable_volumes: frozenset[str] = frozenset()
     ephemeral_volumes: frozenset[str] = frozenset()
     read_only_volumes: frozenset[str] = frozenset()
     ephemeral_drivers: frozenset[str] = frozenset()
+    storage_drivers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """All signs together. ``meanings`` remembers what was worked out of them for each option that was met."""
+    """All signs together. ``meanings`` and ``named`` remember what was worked out of them for options and names."""
 
     accelerators: tuple[AcceleratorSign, ...] = ()
     accelerator_annotations: tuple[str, ...] = ()
     accelerator_claims: frozenset[str] = frozenset()
     spot_labels: tuple[SpotLabel, ...] = ()
     spot_resources: tuple[str, ...] = ()
-    commands: CommandSigns = CommandSigns()
+    commands: CommandSigns = field(default_factory=CommandSigns)
+    names: NameSigns = NameSigns()
     distributed: DistributedSigns = DistributedSigns()
     ports: PortSigns = PortSigns()
     types: Vocabulary = field(default_factory=Vocabulary)
@@ -136,6 +178,7 @@ class Signs:
     checkpoint: CheckpointSigns = field(default_factory=CheckpointSigns)
     spot_by_key: dict[str, SpotLabel] = field(default_factory=dict, compare=False, repr=False)
     meanings: "dict[str, Meaning | None]" = field(default_factory=dict, compare=False, repr=False)
+    named: "dict[str, Named | None]" = field(default_factory=dict, compare=False, repr=False)
     _resources: dict[str, AcceleratorSign | None] = field(default_factory=dict, compare=False, repr=False)
     _spot_resources: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 _NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
-_MAX_PHRASE = 4
+MAX_PHRASE = 4
 # Names are short; of a longer text only its beginning is read, and it is not remembered.
 MAX_NAME = 256
 
@@ -30,8 +30,8 @@ class Vocabulary:
 
     ``commands`` hold a program, or a program and its sub-command. ``modules`` are dotted names that stand for all below
     them. ``words`` are words of a name joined by ``_`` (``fine_tune``). ``images`` likewise, met in an image's
-    repository and tag. ``environment`` and ``arguments`` are whole names with ``_``. ``code`` holds pieces of program
-    text, the longest first.
+    repository and tag. ``environment`` and ``arguments`` are whole names with ``_``, ``switches`` options that turn one of
+    a program's works on. ``code`` holds pieces of program text, the longest first.
     """
 
     commands: dict[str, Saying] = field(default_factory=dict)
@@ -41,6 +41,7 @@ class Vocabulary:
     images: dict[str, Saying] = field(default_factory=dict)
     environment: dict[str, Saying] = field(default_factory=dict)
     code: dict[str, Saying] = field(default_factory=dict)
+    switches: dict[str, Saying] = field(default_factory=dict)
     known: dict[tuple[str, str], Saying | None] = field(default_factory=dict, compare=False, repr=False)
 
     def of_command(self, words: tuple[str, ...]) -> Saying | None:
@@ -100,7 +101,7 @@ class Vocabulary:
         found: Saying | None = None
         for start in range(len(words)):
             phrase = ""
-            for word in words[start : start + _MAX_PHRASE]:
+            for word in words[start : start + MAX_PHRASE]:
                 phrase = f"{phrase}_{word}" if phrase else word
                 saying = table.get(phrase)
                 if saying is not None and (found is None or saying.rank < found.rank):
