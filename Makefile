@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench corpus docs lock clean
+.PHONY: help setup demo test e2e lint bench corpus docs lock clean
 
 help: ## what there is to run
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -21,8 +21,11 @@ $(VENV)/.installed: requirements/dev.txt pyproject.toml
 	@$(BIN)/python -m compileall -q $(VENV)/lib webhook || true
 	@touch $@
 
-demo: setup ## the webhook at its job, over TLS, on manifests good and bad
-	@$(BIN)/python tests/demo/demo.py
+demo: setup ## the webhook at its job, over TLS, on manifests good and bad; CLUSTER=1: in a real API server
+	@$(BIN)/python $(if $(CLUSTER),-m tests.e2e.demo,tests/demo/demo.py)
+
+e2e: setup ## Signalbox in a real API server, with Kueue and JobSet (Go builds them once, about half an hour)
+	@$(BIN)/python -m tests.e2e $(E2E)
 
 test: setup ## the fast test suite, under two minutes
 	@$(BIN)/python -m pytest

@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> int:
     missing = [program.name for program in ADDED if find(program) is None]
     building = None
     if missing:
-        say(f"{' and '.join(missing)} are built while the first tests run")
+        say(f"building {', '.join(missing)} while the first tests run")
         command = [sys.executable, "-m", "tests.e2e.binaries", *missing]
         # Its progress would come between pytest's lines; the tests that wait for it show it themselves.
         building = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

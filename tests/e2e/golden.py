@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from pathlib import Path
@@ -26,4 +27,6 @@ def assert_golden(name: str, text: str) -> None:
         path.write_text(text)
         return
     assert path.exists(), f"no {path.name} yet; SIGNALBOX_E2E_GOLDEN=write makes it:\n{text}"
-    assert text == path.read_text(), f"golden/{path.name} differs"
+    kept = path.read_text()
+    difference = difflib.unified_diff(kept.splitlines(), text.splitlines(), f"golden/{path.name}", "printed now", lineterm="")
+    assert text == kept, "\n" + "\n".join(difference)

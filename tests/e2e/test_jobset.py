@@ -109,6 +109,17 @@ def test_a_jobset_that_was_there_before_a_rule_goes_on_with_all_its_children(
         assert again
 
 
+def test_children_of_a_jobset_are_made_again_while_nobody_answers(webhook: Webhook, kubectl: Kubectl, namespace: str) -> None:
+    assert kubectl.apply(job_set("llm", namespace, template(2, DURABLE))).code == 0
+    first = eventually(lambda: webhook.cluster.api.list("jobs", namespace), "the child Job is made")[0]["metadata"]
+    with stopped(webhook):
+        webhook.cluster.api.delete("jobs", namespace, first["name"])
+        eventually(
+            lambda: [one for one in webhook.cluster.api.list("jobs", namespace) if one["metadata"]["uid"] != first["uid"]],
+            "another takes its place",
+        )
+
+
 def test_every_jobset_waits_while_nobody_answers(webhook: Webhook, kubectl: Kubectl, namespace: str) -> None:
     with stopped(webhook):
         printed = kubectl.apply(job_set("llm", namespace))
