@@ -13,8 +13,9 @@ from pathlib import Path
 
 from signalbox.configuration import load_signs
 from signalbox.controllers import CRON_JOB_CONTROLLER, Controller, Controllers, default_controllers
+from signalbox.workload.judgement import TRAINING_TYPES
 from signalbox.workload.kinds.table import KINDS
-from signalbox.workload.labels import QUEUE_LABEL, SCHEDULER_QUEUE_ANNOTATION
+from signalbox.workload.labels import QUEUE_LABEL, SCHEDULER_QUEUE_ANNOTATION, SCHEDULER_QUEUE_LABELS
 from signalbox.workload.signs import Signs
 
 TARGET = Path(__file__).parent / "base" / "webhooks.yaml"
@@ -34,16 +35,28 @@ object.metadata.?labels.orValue({{}}) != oldObject.metadata.?labels.orValue({{}}
   (k.startsWith('{prefix}') || k in {annotations}) &&
   object.metadata.?annotations[?k] != oldObject.metadata.?annotations[?k]))"""
 
+# Any JSON may stand in a custom resource, and an expression that fails refuses the request: every step asks for the type.
 CONCERNS = """\
-!(request.kind.group in {built_in}) ||
-[object, oldObject].exists(o, o != null &&
-  [optional.of(o), o.?template, o.?spec.?template, o.?spec.?jobTemplate, o.?spec.?jobTemplate.?spec.?template].exists(t,
-    t.?metadata.?labels.orValue({{}}).exists(k, k == '{queue}' || k.startsWith('{prefix}')) ||
-    t.?metadata.?annotations.orValue({{}}).exists(k, k in {annotations}) ||
-    t.?spec.?resourceClaims.hasValue() ||
-    [t.?spec.?containers, t.?spec.?initContainers].exists(l, type(l.orValue(null)) == list && l.orValue([]).exists(c,
-      [c.?resources.?limits, c.?resources.?requests].exists(r, r.orValue({{}}).exists(k, k.contains('/') && (
-{accelerators})))))))"""
+!(request.kind.group in {built_in} ||
+  request.kind.group + '/' + request.kind.kind in {by_content}) ||
+[object, oldObject].filter(o, o != null).exists(o,
+  ([o, o.?template.orValue(null)] +
+   {spec}.map(s, s.?template.orValue(null)) +
+   {spec}.map(s, s.?jobTemplate.orValue(null)) +
+   {spec}.map(s, s.?jobTemplate.orValue(null)).filter(j, type(j) == map)
+     .map(j, j.?spec.orValue(null)).filter(s, type(s) == map).map(s, s.?template.orValue(null))
+  ).filter(t, type(t) == map).exists(t,
+    [t.?metadata.orValue(null)].filter(m, type(m) == map).exists(m,
+      [m.?labels.orValue(null)].filter(l, type(l) == map).exists(l, l.exists(k, k in {queues} || k.startsWith('{prefix}'))) ||
+      [m.?annotations.orValue(null)].filter(a, type(a) == map).exists(a, a.exists(k, k in {annotations}))) ||
+    [t.?spec.orValue(null)].filter(s, type(s) == map).exists(s,
+      s.?resourceClaims.hasValue() ||
+      [s.?containers.orValue(null), s.?initContainers.orValue(null)].filter(l, type(l) == list).exists(l,
+        l.filter(c, type(c) == map).map(c, c.?resources.orValue(null)).filter(r, type(r) == map).exists(r,
+          [r.?limits.orValue(null), r.?requests.orValue(null)].filter(q, type(q) == map).exists(q,
+            q.exists(k, k.contains('/') && (
+{accelerators}))))))))"""
+_SPEC = "[o.?spec.orValue(null)].filter(s, type(s) == map)"
 
 
 def page(signs: Signs, controllers: Controllers) -> str:
@@ -171,17 +184,28 @@ def _of_group(group: str) -> str:
     return f"r.apiVersion.startsWith('{group}/')" if group else "r.apiVersion == 'v1'"
 
 
+def _judged_by_content(group: str, kind: str) -> bool:
+    """Custom kinds made to serve, to be sat at or to process data: what they are does not make them AI work.
+
+    The others are made to train or to run anything as a batch, and keep their accelerators in places of their own.
+    """
+    made_for = KINDS[group, kind].type
+    return group not in VERSIONS and made_for is not None and made_for not in TRAINING_TYPES
+
+
 def _concerns(signs: Signs) -> str:
     patterns = [pattern for sign in signs.accelerators for pattern in sign.resources]
     exact = sorted({pattern for pattern in patterns if "*" not in pattern})
     lines = [f"k in {_list(exact)}"]
     lines += [_glob(pattern) for pattern in sorted({pattern for pattern in patterns if "*" in pattern})]
     return CONCERNS.format(
+        spec=_SPEC,
         built_in=_list(VERSIONS),
-        queue=QUEUE_LABEL,
+        by_content=_list(sorted(f"{group}/{kind}" for group, kind in KINDS if _judged_by_content(group, kind))),
+        queues=_list((QUEUE_LABEL, *SCHEDULER_QUEUE_LABELS)),
         prefix=LABEL_PREFIX,
-        annotations=_list(signs.accelerator_annotations),
-        accelerators=" ||\n".join(f"        {line}" for line in lines),
+        annotations=_list((*signs.accelerator_annotations, SCHEDULER_QUEUE_ANNOTATION)),
+        accelerators=" ||\n".join(f"              {line}" for line in lines),
     )
 
 

@@ -56,3 +56,22 @@ def test_a_proxy_beside_the_trainer_keeps_no_checkpoint_for_it() -> None:
         ]
     }
     assert view_of(manifest_of({"pod": pod})).checkpoint.state == "none"
+
+
+def test_a_template_without_pods_keeps_nothing_and_demands_nothing() -> None:
+    def replicated(name: str, replicas: int, args: list[str], **pod: Any) -> dict[str, Any]:
+        container = {"command": ["python", "train.py", *args], "resources": {"limits": {"nvidia.com/gpu": 1}}}
+        return {
+            "name": name,
+            "replicas": replicas,
+            "template": {"spec": {"template": {"spec": {"containers": [container], **pod}}}},
+        }
+
+    spot = {"nodeSelector": {"cloud.google.com/gke-spot": "true"}}
+    jobs = [replicated("a", 1, ["--save_dir=/tmp/x"]), replicated("b", 0, ["--save_dir=s3://b/x"], **spot)]
+    manifest = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "spec": {"replicatedJobs": jobs}}
+    view = view_of(manifest)
+    assert (view.checkpoint.state, view.spot.state) == ("ephemeral", "no")
+    manifest["spec"] = {"replicatedJobs": jobs[1:]}
+    view = view_of(manifest)
+    assert (view.checkpoint.state, view.spot.state) == ("durable", "demanded")

@@ -150,6 +150,20 @@ def test_hostile_script_is_read_in_time(piece: str) -> None:
         ("bash scripts/run.sh", ("script", "scripts/run.sh"), ()),
         ("/usr/bin/tritonserver --x", ("program", "tritonserver"), ()),
         ("python -c 'import x'", ("code", "import x"), ()),
+        ("timeout -k 5 3600 /app/trainer --x", ("program", "trainer"), ()),
+        ("nice -n 10 ionice -c2 -n7 python t.py", ("script", "t.py"), ()),
+        ("gosu app python t.py", ("script", "t.py"), ()),
+        ("flock /tmp/lock python t.py", ("script", "t.py"), ()),
+        ("numactl -N 0 -m 0 python t.py", ("script", "t.py"), ()),
+        ("conda run --no-capture-output -n env --cwd /w python -m pkg.t", ("module", "pkg.t"), ()),
+        ("aws-vault exec prod -- python t.py", ("script", "t.py"), ()),
+        ("/entrypoint.sh torchrun t.py", ("script", "t.py"), ("torchrun",)),
+        ("bash /init.sh python t.py", ("script", "t.py"), ()),
+        ("acme run --env=prod -- python t.py", ("script", "t.py"), ()),
+        ("python -m cProfile -o x.prof t.py", ("script", "t.py"), ()),
+        ("python -m coverage run t.py", ("script", "t.py"), ()),
+        ("make -C /src train", ("program", "train"), ()),
+        ("acme check t.py", ("program", "acme"), ()),
     ],
 )
 def test_target_is_found_past_launchers_and_wrappers(line: str, target: tuple[str, str], launchers: tuple[str, ...]) -> None:
@@ -157,6 +171,36 @@ def test_target_is_found_past_launchers_and_wrappers(line: str, target: tuple[st
     found = find_target(invocation, load_default_signs().commands)
     assert found is not None
     assert ((found.role, found.name), found.launchers) == (target, launchers)
+
+
+@pytest.mark.parametrize(
+    ("line", "launchers"),
+    [
+        ("tini -- bash -c 'python t.py'", ()),
+        ("/usr/bin/dumb-init -- sh -c 'exec python t.py'", ()),
+        ("env A=1 timeout 9 bash -lc 'python t.py'", ()),
+        ("mpirun -np 8 -x A bash -c 'python t.py'", ("mpirun",)),
+        ("srun --ntasks=8 bash -c 'python t.py'", ("srun",)),
+        ("ray job submit --working-dir . -- bash -c 'python t.py'", ("ray job submit",)),
+        ("/entrypoint.sh bash -c 'python t.py'", ()),
+        ("su - ml -c 'python t.py'", ()),
+        ("sudo -E -u ml bash -c 'python t.py'", ()),
+        ("flock /tmp/lock -c 'python t.py'", ()),
+        ("bash -c \"tini -- bash -c 'python t.py'\"", ()),
+    ],
+)
+def test_shell_behind_wrappers_is_taken_apart(line: str, launchers: tuple[str, ...]) -> None:
+    view = view_of(manifest_of({"container": {"command": ["bash", "-c", line]}}))
+    (started,) = view.containers[0].started
+    assert started.target is not None
+    assert (started.target.name, started.target.launchers) == ("t.py", launchers)
+
+
+def test_program_behind_a_wrapper_keeps_its_field() -> None:
+    (invocation,) = invocations({"command": ["tini", "--"], "args": ["bash", "-c", "python t.py"]}, ("c",))
+    found = find_target(invocation, load_default_signs().commands)
+    assert found is not None
+    assert (found.role, invocation.field(found.at)) == ("shell", ("c", "args"))
 
 
 def test_object_full_of_long_scripts_is_judged_in_time() -> None:

@@ -22,6 +22,8 @@ inject:
   terminationGracePeriodSeconds: 300
   labels: {workload.ai/team: research, "a_b": "x"}
   annotations: {note/a: b}
+  env: {NCCL_DEBUG: WARN, A_B: "x"}
+  nodeSelector: {pool: training, cloud.google.com/gke-spot: "true"}
 rules:
   - {name: checkpoint, check: checkpoint, mode: enforce}
   - {name: gpus, check: gpu-requests, mode: enforce}
@@ -34,13 +36,45 @@ rules:
   - {name: limit, check: accelerator-limit, with: {maxTotal: 1, maxPerPod: 1}, mode: enforce}
   - {name: spot, check: spot-allowed, mode: enforce}
   - {name: labels, check: protected-labels, mode: enforce}
+  - {name: time, check: time-limits, with: {min: 60, max: 100, maxKept: 10}, mode: enforce}
+  - {name: cron, check: cron-concurrency, mode: enforce}
+  - {name: serving, check: serving-availability, mode: enforce}
+  - {name: gang, check: gang, with: {independent: refuse}, mode: enforce}
+  - {name: storage, check: shared-storage, mode: enforce}
+  - {name: image, check: image-tag, mode: enforce}
+  - {name: pinned, check: image-tag, with: {require: digest}, mode: enforce}
+  - {name: bypass, check: gpu-bypass, mode: enforce}
+  - {name: label, check: label-contradicted, mode: enforce}
 """,
         "everything",
     )
 )
 
 WORDS = st.sampled_from(
-    ["", "a", "true", "2", "nvidia.com/gpu", "Exists", "NoSchedule", "torchrun", "train.py", "/tmp/x", "\x1b[31m", "${X}"]
+    [
+        "",
+        "a",
+        "b",
+        "true",
+        "2",
+        "NCCL_DEBUG",
+        "A_B",
+        "NVIDIA_VISIBLE_DEVICES",
+        "all",
+        "inference",
+        "x:latest",
+        "nvidia",
+        "Indexed",
+        "25%",
+        "nvidia.com/gpu",
+        "Exists",
+        "NoSchedule",
+        "torchrun",
+        "train.py",
+        "/tmp/x",
+        "\x1b[31m",
+        "${X}",
+    ]
 )
 SCALARS = st.none() | st.booleans() | st.integers(-2, 10**6) | st.floats(allow_nan=False) | WORDS | st.text(max_size=4)
 KEYS = st.sampled_from(
@@ -86,6 +120,27 @@ KEYS = st.sampled_from(
         "workload.ai/type",
         "workload.ai/injected",
         "kueue.x-k8s.io/queue-name",
+        "kueue.x-k8s.io/max-exec-time-seconds",
+        "pool",
+        "image",
+        "runtimeClassName",
+        "securityContext",
+        "privileged",
+        "hostPath",
+        "path",
+        "strategy",
+        "maxSurge",
+        "readinessProbe",
+        "accessModes",
+        "volumeClaim",
+        "schedulingGroup",
+        "schedulerName",
+        "podAffinity",
+        "activeDeadlineSeconds",
+        "ttlSecondsAfterFinished",
+        "concurrencyPolicy",
+        "startingDeadlineSeconds",
+        "scheduling.k8s.io/group-name",
         "cloud.google.com/gke-spot",
     ]
 )
@@ -117,6 +172,8 @@ CONTAINERS = st.fixed_dictionaries(
             )
         ),
         "restartPolicy": either(st.just("Always")),
+        "volumeMounts": ANYTHING,
+        "securityContext": ANYTHING,
     },
 )
 POD_SPECS = st.fixed_dictionaries(
@@ -132,6 +189,7 @@ POD_SPECS = st.fixed_dictionaries(
         "nodeSelector": either(st.dictionaries(KEYS, WORDS, max_size=2)),
         "volumes": ANYTHING,
         "affinity": ANYTHING,
+        "runtimeClassName": either(WORDS),
     },
 )
 METADATA = st.fixed_dictionaries(
@@ -151,6 +209,9 @@ JOB_SPECS = st.fixed_dictionaries(
         "suspend": either(st.booleans()),
         "parallelism": either(st.integers(0, 9)),
         "backoffLimit": either(st.integers(0, 9)),
+        "activeDeadlineSeconds": either(st.integers(0, 900)),
+        "completionMode": either(WORDS),
+        "strategy": ANYTHING,
     },
 )
 JOB_TEMPLATES = st.fixed_dictionaries({"spec": either(JOB_SPECS)}, optional={"metadata": either(METADATA)})

@@ -229,7 +229,7 @@ def test_beginnings_of_placeholders_are_searched_once(text: str) -> None:
         ("python train.py --output_dir=s3://b/x\n" + JUNK, ("training", "durable")),
         # What follows may train, so nothing else is claimed.
         ("python evaluate.py\n" + JUNK, (None, "unknown")),
-        ("vllm serve m\n" + JUNK, ("inference", "unknown")),
+        ("vllm serve m\n" + JUNK, (None, "unknown")),
         (JUNK + "python train.py --output_dir=s3://b/x", (None, "unknown")),
         ("bash -c 'bash -c x'", (None, "none")),
         ("bash -c \"bash -c 'bash -c x'\"", (None, "unknown")),

@@ -63,6 +63,18 @@ def test_an_outage_closes_only_what_the_first_validating_entry_takes() -> None:
     ]
 
 
+def test_kinds_made_to_serve_or_to_be_sat_at_are_not_closed_by_their_kind(generator: Any) -> None:
+    by_content = {f"{kind}.{group}" for group, kind in KINDS if generator._judged_by_content(group, kind)}
+    assert by_content == {
+        "InferenceService.serving.kserve.io",
+        "LLMInferenceService.serving.kserve.io",
+        "Notebook.kubeflow.org",
+        "RayService.ray.io",
+        "SparkApplication.sparkoperator.k8s.io",
+    }
+    assert all(generator._judged_by_content(group, kind) for (group, kind), one in KINDS.items() if one.type_decides)
+
+
 def test_namespaces_are_exempt_by_their_name_alone() -> None:
     for webhook in webhooks():
         [expression] = webhook["namespaceSelector"]["matchExpressions"]

@@ -28,6 +28,8 @@ inject:
   tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
   terminationGracePeriodSeconds: 300
   labels: {workload.ai/team: research}
+  env: {NCCL_DEBUG: WARN, NCCL_SOCKET_IFNAME: eth0}
+  nodeSelector: {pool: training}
 """
     )
 )
@@ -68,6 +70,14 @@ def tolerations(spec: Manifest) -> None:
     spec["tolerations"] = [copy.deepcopy(OWN)]
 
 
+def env(spec: Manifest) -> None:
+    spec["containers"][0]["env"] = [{"name": "NCCL_DEBUG", "value": "INFO"}, {"name": "OWN", "value": "x"}]
+
+
+def selector(spec: Manifest) -> None:
+    spec["nodeSelector"] = {"own": "x"}
+
+
 def grace(seconds: int) -> Callable[[Manifest], None]:
     def write(spec: Manifest) -> None:
         spec["terminationGracePeriodSeconds"] = seconds
@@ -75,7 +85,14 @@ def grace(seconds: int) -> Callable[[Manifest], None]:
     return write
 
 
-OWN_VALUES = {"nothing": nothing, "tolerations": tolerations, "grace-60": grace(60), "grace-30": grace(30)}
+OWN_VALUES = {
+    "nothing": nothing,
+    "tolerations": tolerations,
+    "grace-60": grace(60),
+    "grace-30": grace(30),
+    "env": env,
+    "selector": selector,
+}
 
 
 @pytest.fixture(params=[gpu_job, gpu_pod, cron_job, deployment, job_set], ids=lambda make: make.__name__)
@@ -96,7 +113,7 @@ def sent_again(manifest: Manifest, stored: Manifest, whole: bool) -> Manifest:
     if whole and manifest["kind"] == "JobSet":
         merged["spec"]["replicatedJobs"] = copy.deepcopy(manifest["spec"]["replicatedJobs"])
         return merged
-    for field in ("tolerations", "terminationGracePeriodSeconds"):
+    for field in ("tolerations", "terminationGracePeriodSeconds", "nodeSelector", "containers"):
         if field in workers(manifest):
             workers(merged)[field] = copy.deepcopy(workers(manifest)[field])
     return merged

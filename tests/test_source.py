@@ -407,3 +407,23 @@ def test_brackets_that_are_opened_for_ever_are_refused_at_once(opening: str) -> 
     started = time.monotonic()
     assert read_documents_leniently(opening * 200_000, "f.yaml")[1]
     assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "line"),
+    [
+        (("args",), "b.py", 3),
+        (("args",), "-m b.py", 3),
+        (("args",), "not there", 1),
+        (("script",), "train.py", 9),
+        (("script",), "# train.py", 7),
+        (("script",), "--out=/filled/in", 9),
+        (("folded",), "train.py", 10),
+        (("gone",), "train.py", 1),
+    ],
+)
+def test_text_is_found_in_the_member_or_the_line_that_holds_it(path: tuple[str, ...], text: str, line: int) -> None:
+    source = "args:\n  - a\n  - b.py\nother: 1\nx: 2\nscript: |\n  # train.py\n\n  python train.py --out=$OUT\n"
+    source += "folded: >\n  python\n  train.py\n"
+    (document,) = read_documents(source, "job.yaml")
+    assert document.position_of(path, text).line == line

@@ -98,3 +98,21 @@ def test_parallel_pods_told_how_to_meet_are_one_run() -> None:
 def test_jobset_of_several_pods_is_one_run() -> None:
     case = {"kind": "JobSet", "container": {"command": ["python", "train.py"]}, "spec": {"parallelism": 2}}
     assert view_of(manifest_of(case)).distributed
+
+
+def test_what_is_too_long_to_read_is_told_from_nothing() -> None:
+    view = view_of(manifest_of({"container": {"command": ["bash", "-c", "x1 y\n" * 20_000 + "python train.py"]}}))
+    assert view.type.state is None
+    assert [evidence.note for evidence in view.type.evidence] == ["too long to be read to its end"]
+
+
+HEADS = ["api", "service", "server", "dashboard", "gateway", "controller", "exporter", "ui", "bot", "metrics"]
+
+
+@pytest.mark.parametrize("name", HEADS)
+@pytest.mark.parametrize("word", ["train", "training", "finetune", "sft", "lora", "rlhf", "fit", "dora"])
+def test_the_last_word_of_a_name_says_what_it_is(word: str, name: str) -> None:
+    for kind in ("Deployment", "CronJob"):
+        for command in (["python", f"{word}_{name}.py"], ["python", "-m", f"{word}_{name}"], [f"/usr/bin/{word}-{name}"]):
+            view = view_of(manifest_of({"kind": kind, "container": {"command": command}, "gpus": 0}))
+            assert view.type.state not in TRAINING_TYPES, (kind, command)

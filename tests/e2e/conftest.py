@@ -101,7 +101,7 @@ def fresh(request: pytest.FixtureRequest) -> Iterator[Cluster]:
         definitions = ensure(CERT_MANAGER) / "config"
     printed = started.kubectl.apply(*map(_definition, sorted(definitions.glob("crd-*.yaml"))), arguments=("--server-side",))
     assert printed.code == 0, printed.text
-    started.kubectl("wait", "crd", "--all", "--for=condition=Established", "--timeout=30s")
+    started.kubectl("wait", "crd", "--all", "--for=condition=Established", "--timeout=60s")
     yield started
     started.stop()
     shutil.rmtree(folder, ignore_errors=True)

@@ -64,10 +64,10 @@ def run(folder: Path, keep: bool) -> int:
         files = sorted(MANIFESTS.glob("*.yaml"))
         created = [apply(ann, file) for file in files]
         created.append(apply(ben, MANIFESTS / URGENT, " --as ben --as-group release-managers"))
-        eventually(lambda: cluster.api.list("workloads", "team-research"), "Kueue has seen the Jobs")
-        show(cluster.kubectl, "get workloads -A", "get", "workloads", "-A")
         first = next(one for one in yaml.safe_load_all(files[0].read_text()) if one)
         name, namespace = first["metadata"]["name"], first["metadata"]["namespace"]
+        eventually(lambda: cluster.kubectl.read("job", name, namespace)["spec"]["suspend"] is False, f"Kueue admits {name}")
+        show(cluster.kubectl, "get workloads -A", "get", "workloads", "-A")
         show(cluster.kubectl, f"get job {name} -n {namespace} -o yaml", "get", "job", name, "-n", namespace, "-o", "yaml")
         print(f"\n{BOLD}{created.count(True)} created, {created.count(False)} refused.{PLAIN}")
         if keep:

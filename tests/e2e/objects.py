@@ -74,6 +74,18 @@ def replica_set(name: str, namespace: str, body: Manifest | None = None, replica
     return _replicated("ReplicaSet", name, namespace, body or template(restart=None), replicas)
 
 
+def replication_controller(name: str, namespace: str, body: Manifest | None = None) -> Manifest:
+    """A ReplicationController, the ReplicaSet of before."""
+    found = _replicated("ReplicationController", name, namespace, body or template(restart=None), 1)
+    return {**found, "apiVersion": "v1", "spec": {**found["spec"], "selector": {"app": name}}}
+
+
+def pod_template(name: str, namespace: str, body: Manifest | None = None) -> Manifest:
+    """A PodTemplate, which holds a template and runs nothing."""
+    made = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": _metadata(name, namespace, None)}
+    return {**made, "template": body or template()}
+
+
 def job_set(
     name: str, namespace: str, body: Manifest | None = None, labels: dict[str, str] | None = None, **spec: Any
 ) -> Manifest:

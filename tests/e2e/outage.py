@@ -28,15 +28,17 @@ def before_signalbox(webhook: Webhook) -> Iterator[None]:
     """As if it were not installed yet: nobody answers, and nobody waits for an answer."""
     with stopped(webhook):
         _fail(webhook, "Ignore")
-        probe = job("probe", "default", template(1))
         try:
-            eventually(
-                lambda: webhook.cluster.kubectl.apply(probe, arguments=("--dry-run=server",)).code == 0,
-                "the API server follows the changed failurePolicy",
-            )
+            eventually(lambda: _let_in(webhook), "the API server follows the changed failurePolicy")
             yield
         finally:
             _fail(webhook, "Fail")
+            # The next test may stop it again, and expects to find it closed.
+            eventually(lambda: not _let_in(webhook), "the API server follows the failurePolicy set back")
+
+
+def _let_in(webhook: Webhook) -> bool:
+    return webhook.cluster.kubectl.apply(job("probe", "default", template(1)), arguments=("--dry-run=server",)).code == 0
 
 
 def _fail(webhook: Webhook, policy: str) -> None:

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import ctypes
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -14,19 +15,42 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 TAIL = 30
+_LOWEST_PORT = 10_000
+_MOST_PORTS_TRIED = 200
 _PR_SET_PDEATHSIG = 1
 
 
 def free_ports(count: int) -> list[int]:
-    """Loopback ports that are free now, all different."""
-    sockets = [socket.socket() for _ in range(count)]
+    """Loopback ports that are free now, all different.
+
+    Below those that the kernel gives to outgoing connections: one of these could take the port of a webhook that is
+    stopped for a while.
+    """
+    sockets: list[socket.socket] = []
     try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
+        for port in random.sample(range(_LOWEST_PORT, _first_outgoing_port()), _MOST_PORTS_TRIED):
+            if len(sockets) == count:
+                break
+            one = socket.socket()
+            try:
+                one.bind(("127.0.0.1", port))
+            except OSError:
+                one.close()
+            else:
+                sockets.append(one)
+        assert len(sockets) == count, "no free ports on loopback"
         return [int(one.getsockname()[1]) for one in sockets]
     finally:
         for one in sockets:
             one.close()
+
+
+def _first_outgoing_port() -> int:
+    with contextlib.suppress(OSError):
+        lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+        if lowest >= _LOWEST_PORT + _MOST_PORTS_TRIED:
+            return lowest
+    return 32_768
 
 
 def _die_with_parent(number: int) -> Callable[[], None] | None:

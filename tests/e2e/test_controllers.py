@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .cron import make_due
 from .kubectl import Kubectl
 from .kubelet import play_kubelet, wait_until_complete
 from .objects import GPU, SPOT, Manifest, cron_job, deployment, gpu_mismatch, job, pod, stateful_set, template
@@ -70,11 +71,8 @@ def test_jobs_of_a_cron_job_are_made_with_its_queue_and_their_pods_too(
 def test_the_cron_job_controllers_own_jobs_are_not_refused(webhook: Webhook, kubectl: Kubectl, namespace: str) -> None:
     manifest = cron_job("minutely", namespace, template(1, DURABLE), schedule="* * * * *")
     assert kubectl.apply(manifest).code == 0
-    made = eventually(
-        lambda: [one for one in webhook.cluster.api.list("jobs", namespace) if one["metadata"]["name"].startswith("minutely-")],
-        "the CronJob made a Job",
-        90,
-    )
+    make_due(webhook, "minutely", namespace)
+    made = children(webhook, "jobs", namespace, "minutely")
     assert made[0]["spec"]["template"]["spec"]["tolerations"]
     assert children(webhook, "pods", namespace, made[0]["metadata"]["name"])
 
@@ -138,5 +136,5 @@ def test_a_job_finishes_and_is_deleted_in_the_foreground(webhook: Webhook, kubec
     made = children(webhook, "pods", namespace, "llm")[0]["metadata"]["name"]
     play_kubelet(webhook, made, namespace)
     wait_until_complete(webhook, "llm", namespace)
-    kubectl("delete", "job", "llm", "-n", namespace, "--cascade=foreground", "--timeout=30s")
+    kubectl("delete", "job", "llm", "-n", namespace, "--cascade=foreground", "--timeout=60s")
     eventually(lambda: webhook.cluster.api.get("pods", namespace, made) is None, "its Pod is gone")

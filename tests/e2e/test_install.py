@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from signalbox.controllers import KUEUE_CONTROLLER
+
 from .cluster import Cluster
-from .webhook import Webhook
+from .kubectl import Kubectl
+from .objects import deployment, pod, template
+from .webhook import PEOPLE, Webhook, assert_unheard
 
 OVERLAYS = ("self-signed", "audit-only", "network-policy", "cert-manager")
 MODES = {"server-side": ("--server-side",), "client-side": ()}
@@ -27,20 +31,29 @@ def test_every_overlay_is_applied_without_a_warning_and_changes_nothing_the_seco
     kubectl("delete", "-k", webhook.tree / "manifests" / "overlays" / "cert-manager", "--ignore-not-found")
 
 
+# Controllers make these in every namespace, some time after it.
+_NOT_OURS = ("ConfigMap/kube-root-ca.crt", "ServiceAccount/default")
+_KINDS = (
+    "mutatingwebhookconfigurations,validatingwebhookconfigurations,configmaps,secrets,services,serviceaccounts,"
+    "deployments,poddisruptionbudgets"
+)
+
+
 def _versions(cluster: Cluster) -> dict[str, str]:
     """What of ours is in the cluster, and in which version."""
-    kinds = "mutatingwebhookconfigurations,validatingwebhookconfigurations,configmaps,secrets,services,serviceaccounts"
-    found = cluster.kubectl.read_json("get", f"{kinds},poddisruptionbudgets", "-n", "signalbox-system")["items"]
-    deployments = cluster.kubectl.read_json("get", "deployments", "-n", "signalbox-system")["items"]
-    versions = {f"{one['kind']}/{one['metadata']['name']}": one["metadata"]["resourceVersion"] for one in found}
-    # A Deployment's resourceVersion moves with its status; its generation with its spec.
-    return versions | {f"Deployment/{one['metadata']['name']}": str(one["metadata"]["generation"]) for one in deployments}
+    found = cluster.kubectl.read_json("get", _KINDS, "-n", "signalbox-system")["items"]
+    # A resourceVersion moves with the status, which controllers write; a generation with the spec alone.
+    versions = {
+        f"{one['kind']}/{one['metadata']['name']}": str(one["metadata"].get("generation") or one["metadata"]["resourceVersion"])
+        for one in found
+    }
+    return {name: version for name, version in versions.items() if name not in _NOT_OURS}
 
 
 def test_our_own_pods_are_made_while_nobody_answers_yet(webhook: Webhook, fresh: Cluster) -> None:
     fresh.kubectl("apply", "-k", webhook.tree / "manifests" / "overlays" / "self-signed")
     fresh.kubectl(
-        "wait", "deployment/signalbox", "-n", "signalbox-system", "--for=jsonpath={.status.replicas}=2", "--timeout=30s"
+        "wait", "deployment/signalbox", "-n", "signalbox-system", "--for=jsonpath={.status.replicas}=2", "--timeout=60s"
     )
     deployment = fresh.kubectl.read("deployment", "signalbox", "signalbox-system")
     assert not [one for one in deployment["status"]["conditions"] if one["type"] == "ReplicaFailure"]
@@ -68,7 +81,26 @@ def test_the_servers_account_may_do_nothing_at_all(webhook: Webhook) -> None:
 def test_what_signalbox_does_not_judge_never_reaches_it(webhook: Webhook, namespace: str) -> None:
     """Services and ConfigMaps have no rule; what is not ours to judge costs nobody a call."""
     kubectl = webhook.cluster.kubectl
-    before = webhook.reviews()
-    kubectl("create", "configmap", "x", "--from-literal=a=b", "-n", namespace)
-    kubectl("create", "service", "clusterip", "x", "--tcp=80", "-n", namespace)
-    assert webhook.reviews() == before
+
+    def create(number: int) -> None:
+        kubectl("create", "configmap", f"x-{number}", "--from-literal=a=b", "-n", namespace)
+        kubectl("create", "service", "clusterip", f"x-{number}", "--tcp=80", "-n", namespace)
+
+    assert_unheard(webhook, create)
+
+
+def test_a_pod_of_no_concern_never_reaches_mutate(webhook: Webhook, kubectl: Kubectl, namespace: str) -> None:
+    assert_unheard(webhook, lambda number: kubectl.apply(pod(f"web-{number}", namespace)), endpoint="mutate", kind="Pod")
+
+
+def test_what_kueue_writes_reaches_neither_mutate_nor_validate(webhook: Webhook, namespace: str) -> None:
+    """Not even what anyone else would be refused."""
+    kueue = webhook.cluster.kubectl.as_user(KUEUE_CONTROLLER, PEOPLE)
+    trainer = template(1, "torchrun train.py --output_dir=s3://bucket/llm", restart=None)
+
+    def create(number: int) -> None:
+        printed = kueue.apply(deployment(f"trainer-{number}", namespace, trainer))
+        assert printed.text == f"deployment.apps/trainer-{number} created\n"
+
+    assert_unheard(webhook, create, kind="Deployment")
+    assert webhook.cluster.kubectl.apply(deployment("trainer", namespace, trainer)).code == 1

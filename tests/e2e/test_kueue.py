@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
+from .cron import make_due
 from .kubectl import Kubectl
 from .kubelet import play_kubelet, wait_until_complete
-from .objects import QUEUE, cron_job, job, job_set, pod, template
+from .objects import QUEUE, cron_job, deployment, job, job_set, pod, template
 from .outage import before_signalbox, stopped
 from .waiting import eventually
 from .webhook import EXAMPLE, Webhook
 
+GATE = "kueue.x-k8s.io/admission"
 DURABLE = "torchrun train.py --output_dir=s3://bucket/llm"
 
 pytestmark = pytest.mark.usefixtures("kueue")
@@ -28,7 +30,15 @@ def held(webhook: Webhook) -> Iterator[None]:
 
 
 def _hold(webhook: Webhook, policy: str) -> None:
-    webhook.cluster.api.patch("clusterqueues", "", "team-research", {"spec": {"stopPolicy": policy}})
+    api = webhook.cluster.api
+    api.patch("clusterqueues", "", "team-research", {"spec": {"stopPolicy": policy}})
+    active = "True" if policy == "None" else "False"
+
+    def followed() -> bool:
+        status = (api.get("clusterqueues", "", "team-research") or {}).get("status", {})
+        return ("Active", active) in [(one["type"], one["status"]) for one in status.get("conditions", ())]
+
+    eventually(followed, f"Kueue follows stopPolicy {policy}")
 
 
 def _body(**spec: Any) -> dict[str, Any]:
@@ -84,7 +94,9 @@ def test_the_jobs_of_cron_jobs_are_queued_be_they_older_than_signalbox(
     with before_signalbox(webhook):
         assert kubectl.apply(cron_job("older", research, _body(), schedule="* * * * *")).code == 0
     assert kubectl.apply(cron_job("newer", research, _body(), schedule="* * * * *")).code == 0
-    made = eventually(lambda: _both(webhook.cluster.api.list("jobs", research)), "both CronJobs made a Job", 130)
+    for name in ("older", "newer"):
+        make_due(webhook, name, research)
+    made = eventually(lambda: _both(webhook.cluster.api.list("jobs", research)), "both CronJobs made a Job")
     for one in made:
         assert one["metadata"]["labels"][QUEUE] == "training-large"
         assert one["spec"]["suspend"] is True
@@ -116,17 +128,47 @@ def test_the_example_is_applied_without_a_warning_and_changes_nothing_the_second
     assert (server_side.code, server_side.err) == (0, "")
 
 
-def test_a_queued_pod_and_a_queued_deployment_are_gated_and_admitted(
-    webhook: Webhook, kubectl: Kubectl, research: str, held: None
-) -> None:
+def test_a_queued_pod_is_gated_and_admitted(webhook: Webhook, kubectl: Kubectl, research: str, held: None) -> None:
     notebook = _body()
     notebook["spec"]["containers"][0]["command"] = ["jupyter", "lab"]
     assert kubectl.apply(pod("notebook", research, notebook)).code == 0
     found = kubectl.read("pod", "notebook", research)
     assert found["metadata"]["labels"][QUEUE] == "interactive-dev"
-    assert "kueue.x-k8s.io/admission" in [one["name"] for one in found["spec"]["schedulingGates"]]
+    assert GATE in _gates(found)
     _hold(webhook, "None")
-    eventually(lambda: not kubectl.read("pod", "notebook", research)["spec"].get("schedulingGates"), "its gate is taken off")
+    eventually(lambda: not _gates(kubectl.read("pod", "notebook", research)), "its gate is taken off")
+
+
+def test_the_pods_of_a_queued_deployment_are_gated_and_admitted(
+    webhook: Webhook, kubectl: Kubectl, research: str, held: None
+) -> None:
+    """The user's own queue; what Kueue adds to the template is its business, and the Deployment is no other for it."""
+    body = _body()
+    body["spec"]["containers"][0]["command"] = ["vllm", "serve", "llama"]
+    del body["spec"]["restartPolicy"]
+    chat = deployment("chat", research, body, replicas=2)
+    chat["metadata"]["labels"] = {QUEUE: "interactive-dev"}
+    printed = kubectl.apply(chat)
+    assert printed.code == 0, printed.text
+
+    def pods() -> list[Any]:
+        return [one for one in webhook.cluster.api.list("pods", research) if one["metadata"]["name"].startswith("chat-")]
+
+    made = eventually(lambda: pods() if len(pods()) == 2 else [], "both Pods are made")
+    assert [(one["metadata"]["labels"][QUEUE], GATE in _gates(one)) for one in made] == [("interactive-dev", True)] * 2
+    # An unchanged manifest is no rollout, although Kueue has written to the template as well.
+    generation = kubectl.read("deployment", "chat", research)["metadata"]["generation"]
+    assert kubectl.apply(chat).code == 0
+    assert kubectl.read("deployment", "chat", research)["metadata"]["generation"] == generation
+    _hold(webhook, "None")
+    eventually(lambda: [_gates(one) for one in pods()] == [[], []], "their gates are taken off")
+    kubectl("scale", "deployment/chat", "--replicas=1", "-n", research)
+    eventually(lambda: len(pods()) == 1, "it scales")
+    assert len(webhook.cluster.api.list("replicasets", research)) == 1
+
+
+def _gates(found: dict[str, Any]) -> list[str]:
+    return [one["name"] for one in found["spec"].get("schedulingGates", ())]
 
 
 def test_kueue_stops_and_restores_a_running_job_untouched_by_us(webhook: Webhook, kubectl: Kubectl, research: str) -> None:
@@ -176,8 +218,14 @@ def test_an_unchanged_manifest_applied_again_after_admission_changes_nothing(
 
 def test_more_than_the_quota_waits_and_says_so_nowhere_else(webhook: Webhook, kubectl: Kubectl, research: str) -> None:
     assert kubectl.apply(job("large", research, template(8, DURABLE), parallelism=6, completions=6)).code == 0
-    workload = eventually(
-        lambda: [one for one in webhook.cluster.api.list("workloads", research) if one.get("status", {}).get("conditions")],
-        "Kueue looked at it",
-    )[0]
-    assert workload["status"]["conditions"][0]["type"] == "QuotaReserved"
+
+    def waits() -> bool:
+        conditions = [
+            (condition["type"], condition["status"])
+            for one in webhook.cluster.api.list("workloads", research)
+            for condition in one.get("status", {}).get("conditions", ())
+        ]
+        return ("QuotaReserved", "False") in conditions
+
+    eventually(waits, "Kueue looked at it and found no quota")
+    assert kubectl.read("job", "large", research)["spec"]["suspend"] is True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -10,7 +11,21 @@ from . import outage
 from .golden import assert_golden
 from .kubectl import Kubectl
 from .kubelet import play_kubelet
-from .objects import QUEUE, Manifest, cron_job, deployment, job, pod, stateful_set, template
+from .objects import (
+    GPU,
+    QUEUE,
+    Manifest,
+    cron_job,
+    daemon_set,
+    deployment,
+    job,
+    pod,
+    pod_template,
+    replica_set,
+    replication_controller,
+    stateful_set,
+    template,
+)
 from .waiting import eventually
 from .webhook import Webhook
 
@@ -37,8 +52,15 @@ CLOSED: Cases = {
     "gpu-fraction-by-template-annotation": lambda ns: _annotated(job("x", ns)),
     "resource-claim": lambda ns: pod("x", ns, template(resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "gpu"}])),
     "queue": lambda ns: job("x", ns, template(), {QUEUE: "training-large"}),
+    "another-schedulers-queue": lambda ns: pod("x", ns, template(), {"kai.scheduler/queue": "team"}),
+    "queue-on-a-cron-jobs-template": lambda ns: _queued(cron_job("x", ns)),
     "label-of-ours": lambda ns: job("x", ns, template(), {"workload.ai/type": "training"}),
     "gpu-deployment": lambda ns: deployment("x", ns, template(1, restart=None)),
+    "gpu-stateful-set": lambda ns: stateful_set("x", ns, template(1, restart=None)),
+    "gpu-daemon-set": lambda ns: daemon_set("x", ns, template(1, restart=None)),
+    "gpu-replica-set": lambda ns: replica_set("x", ns, template(1, restart=None)),
+    "gpu-replication-controller": lambda ns: replication_controller("x", ns, template(1, restart=None)),
+    "gpu-pod-template": lambda ns: pod_template("x", ns, template(1)),
     "gpu-cron-job": lambda ns: cron_job("x", ns, template(1)),
     "mig-slice": lambda ns: pod("x", ns, _limits("nvidia.com/mig-1g.10gb")),
     "tpu": lambda ns: pod("x", ns, _limits("google.com/tpu")),
@@ -47,6 +69,10 @@ CLOSED: Cases = {
 OPEN: Cases = {
     "web-deployment": lambda ns: deployment("x", ns),
     "database": lambda ns: stateful_set("x", ns),
+    "network-plugin": lambda ns: daemon_set("x", ns),
+    "replica-set": lambda ns: replica_set("x", ns),
+    "replication-controller": lambda ns: replication_controller("x", ns),
+    "pod-template": lambda ns: pod_template("x", ns),
     "backup-job": lambda ns: job("x", ns),
     "backup-cron-job": lambda ns: cron_job("x", ns),
     "pod": lambda ns: pod("x", ns),
@@ -61,6 +87,11 @@ def _init_container() -> Manifest:
 def _annotated(obj: Manifest) -> Manifest:
     target = obj if obj["kind"] == "Pod" else obj["spec"]["template"]
     target.setdefault("metadata", {}).setdefault("annotations", {})["gpu-fraction"] = "0.5"
+    return obj
+
+
+def _queued(obj: Manifest) -> Manifest:
+    obj["spec"]["jobTemplate"]["metadata"] = {"labels": {QUEUE: "training-large"}}
     return obj
 
 
@@ -109,6 +140,17 @@ def test_pods_that_replace_others_are_made_while_nobody_answers(webhook: Webhook
         )
 
 
+def test_taking_the_gpu_away_in_an_outage_is_no_way_in(webhook: Webhook, kubectl: Kubectl, namespace: str) -> None:
+    """What the old object was counts as much: else its labels and queue could be changed one step later."""
+    assert kubectl.apply(deployment("llm", namespace, template(1, "vllm serve llama", restart=None))).code == 0
+    patch = json.dumps([{"op": "remove", "path": "/spec/template/spec/containers/0/resources"}])
+    with outage.stopped(webhook):
+        printed = kubectl.run("patch", "deployment", "llm", "-n", namespace, "--type=json", "-p", patch)
+        assert 'failed calling webhook "validate.policy.workload.ai"' in printed.err
+    found = kubectl.read("deployment", "llm", namespace)
+    assert GPU in found["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]
+
+
 def test_a_gpu_job_finishes_while_nobody_answers(webhook: Webhook, kubectl: Kubectl, namespace: str) -> None:
     assert kubectl.apply(job("llm", namespace, template(1, "torchrun train.py --output_dir=s3://bucket/llm"))).code == 0
     made = eventually(lambda: webhook.cluster.api.list("pods", namespace), "its Pod is made")[0]["metadata"]["name"]
@@ -120,4 +162,4 @@ def test_a_gpu_job_finishes_while_nobody_answers(webhook: Webhook, kubectl: Kube
             ),
             "the Job is complete",
         )
-        kubectl("delete", "job", "llm", "-n", namespace, "--cascade=foreground", "--timeout=30s")
+        kubectl("delete", "job", "llm", "-n", namespace, "--cascade=foreground", "--timeout=60s")

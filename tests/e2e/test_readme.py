@@ -16,6 +16,10 @@ README = ROOT / "manifests" / "README.md"
 _BLOCK = re.compile(r"```sh\n(.*?)```", re.DOTALL)
 
 
+def test_the_readme_leads_to_the_install_section() -> None:
+    assert "(manifests/README.md)" in (ROOT / "README.md").read_text()
+
+
 def test_the_install_section_word_for_word(fresh: Cluster, tmp_path: Path) -> None:
     for name in ("manifests", "policies"):
         shutil.copytree(ROOT / name, tmp_path / name)

@@ -35,6 +35,9 @@ CASES: dict[str, Callable[[str], Manifest]] = {
     "eval-without-retries": lambda ns: job(
         "eval", ns, template(1, "python evaluate.py"), {QUEUE: "eval-batch"}, backoffLimit=0
     ),
+    "eval-at-too-high-a-priority": lambda ns: job(
+        "eval", ns, template(1, "python evaluate.py", priorityClassName="train-normal"), {QUEUE: "eval-batch"}, backoffLimit=3
+    ),
     "cron-job-with-gpu-mismatch": lambda ns: cron_job("nightly", ns, gpu_mismatch()["spec"]["template"]),
     "three-problems": lambda ns: job(
         "llama-sft", ns, template(8, TRAIN, nodeSelector=SPOT, priorityClassName="urgent"), {QUEUE: "interactive-dev"}
@@ -49,9 +52,17 @@ def test_refused_with_the_text_that_is_kept(kubectl: Kubectl, research: str, cas
     assert_golden(f"refused-{case}", printed.text)
 
 
+def test_an_inference_server_on_spot_is_refused(kubectl: Kubectl, team: Callable[[str], str]) -> None:
+    chat = deployment("chat", team("serving"), template(1, "vllm serve llama", restart=None, nodeSelector=SPOT))
+    printed = kubectl.apply(chat)
+    assert printed.code == 1, printed.text
+    assert_golden("refused-serving-on-spot", printed.text)
+
+
 WARNED: dict[str, Callable[[str], Manifest]] = {
     "type-unknown-on-spot": lambda ns: job("thing", ns, template(1, "./run.sh", nodeSelector=SPOT)),
     "bare-training-pod": lambda ns: pod("trainer", ns, template(1, DURABLE)),
+    "spot-without-retries": lambda ns: job("llama-sft", ns, template(8, DURABLE, nodeSelector=SPOT), backoffLimit=0),
     "too-many-retries": lambda ns: job("llama-sft", ns, template(8, DURABLE), backoffLimit=100),
     "inferred-and-queued": lambda ns: job("llama-sft", ns, template(8, DURABLE)),
 }

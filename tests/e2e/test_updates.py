@@ -12,7 +12,7 @@ from .kubelet import play_kubelet
 from .objects import GPU, QUEUE, SPOT, deployment, job, pod, template
 from .stricter import RULE, stricter_policy
 from .waiting import eventually
-from .webhook import Webhook
+from .webhook import Webhook, assert_unheard
 
 DURABLE = "torchrun train.py --output_dir=s3://bucket/llm"
 TWO_GPUS = {"limits": {GPU: "2"}, "requests": {GPU: "2"}}
@@ -32,8 +32,10 @@ def test_relabelling_into_urgent_release_is_judged(kubectl: Kubectl, suspended: 
     assert_golden("refused-relabelled-into-urgent-release", printed.text)
 
 
-def test_taking_off_the_queue_that_was_injected_leaves_it_there(kubectl: Kubectl, suspended: str) -> None:
-    assert kubectl.run("label", "job", "llm", f"{QUEUE}-", "-n", suspended).code == 0
+def test_taking_off_the_queue_that_was_injected_leaves_it_there_and_says_so(kubectl: Kubectl, suspended: str) -> None:
+    printed = kubectl.run("label", "job", "llm", f"{QUEUE}-", "-n", suspended)
+    assert printed.code == 0
+    assert_golden("warned-queue-stays", printed.text)
     assert kubectl.read("job", "llm", suspended)["metadata"]["labels"][QUEUE] == "training-large"
 
 
@@ -42,6 +44,12 @@ def test_taking_off_the_queue_that_the_user_chose_is_judged(kubectl: Kubectl, re
     printed = kubectl.run("label", "job", "llm", f"{QUEUE}-", "-n", research)
     assert printed.code == 1
     assert_golden("refused-queue-label-taken-off", printed.text)
+
+
+def test_a_label_of_ours_that_was_judged_does_not_change(kubectl: Kubectl, suspended: str) -> None:
+    printed = kubectl.run("label", "job", "llm", "workload.ai/team=platform", "--overwrite", "-n", suspended)
+    assert printed.code == 1
+    assert_golden("refused-changed-label", printed.text)
 
 
 def test_growing_a_suspended_job_beyond_the_teams_share_is_judged(kubectl: Kubectl, suspended: str) -> None:
@@ -58,12 +66,15 @@ def test_an_annotation_or_a_label_of_nobodys_concern_may_change(kubectl: Kubectl
 
 
 def test_status_and_finalizer_writes_do_not_reach_us(webhook: Webhook, kubectl: Kubectl, suspended: str) -> None:
-    before = webhook.reviews()
     api = webhook.cluster.api
-    api.patch("jobs", suspended, "llm", {"metadata": {"finalizers": ["example.com/hold"]}})
-    api.patch("jobs", suspended, "llm", {"metadata": {"annotations": {"note": "x"}}})
-    api.patch("jobs", suspended, "llm", {"metadata": {"finalizers": None}})
-    assert webhook.reviews() == before
+
+    def write(number: int) -> None:
+        api.patch("jobs", suspended, "llm", {"metadata": {"finalizers": ["example.com/hold"]}})
+        api.patch("jobs", suspended, "llm", {"metadata": {"annotations": {"note": str(number)}}})
+        api.patch("jobs", suspended, "llm", {"metadata": {"finalizers": None}})
+        api.patch("jobs", suspended, "llm", {"status": {"ready": number}}, "status")
+
+    assert_unheard(webhook, write)
 
 
 def test_a_job_that_broke_no_rule_when_it_came_can_be_deleted_after_policies_got_stricter(
@@ -80,7 +91,7 @@ def test_a_job_that_broke_no_rule_when_it_came_can_be_deleted_after_policies_got
             "the Job is complete",
         )
         assert kubectl.run("annotate", "job", "llm", "note=hello", "-n", namespace).code == 0
-        kubectl("delete", "job", "llm", "-n", namespace, "--cascade=foreground", "--timeout=30s")
+        kubectl("delete", "job", "llm", "-n", namespace, "--cascade=foreground", "--timeout=60s")
 
 
 def test_debug_eviction_and_deletion_of_a_gpu_pod_work(webhook: Webhook, kubectl: Kubectl, namespace: str) -> None:

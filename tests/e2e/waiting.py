@@ -9,7 +9,7 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 
-def eventually(what: Callable[[], Result], saying: str, seconds: float = 30.0, pause: float = 0.05) -> Result:
+def eventually(what: Callable[[], Result], saying: str, seconds: float = 60.0, pause: float = 0.05) -> Result:
     """What the callable answers once that is true; AssertionError with what it last answered after the deadline."""
     deadline = time.monotonic() + seconds
     while not (answer := what()):

@@ -12,6 +12,9 @@ import signal
 import sys
 import urllib.error
 import urllib.request
+from collections.abc import Callable
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,7 @@ import yaml
 
 from .api import ApiError
 from .cluster import Cluster
-from .objects import gpu_mismatch
+from .objects import deployment, gpu_mismatch, template
 from .processes import Process, free_ports
 from .waiting import eventually
 
@@ -94,7 +97,7 @@ class Webhook:
         ]
         # Asked to end, it ends its workers; killed, it could not.
         self._process = self.cluster.processes.start("signalbox", command, orphaned=signal.SIGTERM)
-        eventually(self._is_ready, "signalbox answers /metrics", 30)
+        eventually(self._is_ready, "signalbox answers /metrics")
 
     def stop(self) -> None:
         """End the process, as in an outage: the configurations stay."""
@@ -103,16 +106,21 @@ class Webhook:
         self._process = None
 
     def wait_until_called(self) -> None:
-        """A new configuration is followed half a second after it was written."""
+        """A new configuration is followed half a second after it was written, each of the two for itself."""
+        trainer = deployment("trainer", "default", template(1, restart=None))
+        trainer["metadata"]["labels"] = {"workload.ai/type": "training"}
+        for path, refused, endpoint in (
+            ("batch/v1/namespaces/default/jobs", gpu_mismatch(), "mutate"),
+            ("apps/v1/namespaces/default/deployments", trainer, "validate"),
+        ):
+            eventually(partial(self._is_refused, path, refused, endpoint), f"the API server calls /{endpoint}")
 
-        def refused() -> bool:
-            try:
-                self.cluster.api.call("POST", "/apis/batch/v1/namespaces/default/jobs?dryRun=All", gpu_mismatch())
-            except ApiError as error:
-                return "admission webhook" in error.message
-            return False
-
-        eventually(refused, "the API server calls signalbox", 30)
+    def _is_refused(self, path: str, obj: Manifest, endpoint: str) -> bool:
+        try:
+            self.cluster.api.call("POST", f"/apis/{path}?dryRun=All", obj)
+        except ApiError as error:
+            return f'admission webhook "{endpoint}.policy.workload.ai" denied' in error.message
+        return False
 
     @property
     def pid(self) -> int:
@@ -120,11 +128,13 @@ class Webhook:
         assert self._process is not None
         return self._process.pid
 
-    def reviews(self) -> float:
-        """How many reviews were answered so far."""
+    def reviews(self, **labels: str) -> float:
+        """How many reviews were answered so far; of an endpoint, of a kind."""
+        wanted = [f'{name}="{value}"' for name, value in labels.items()]
         with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=5) as answer:
             lines = answer.read().decode().splitlines()
-        return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(REVIEWS))
+        counted = [line for line in lines if line.startswith(REVIEWS) and all(one in line for one in wanted)]
+        return sum(float(line.rsplit(" ", 1)[1]) for line in counted)
 
     def crashes(self) -> list[str]:
         """Log lines about a fault of Signalbox itself; a test that leaves one has failed."""
@@ -139,7 +149,8 @@ class Webhook:
         By namespace alone: the log does not know the names that the API server makes.
         """
         found: list[Any] = []
-        for line in self.cluster.audit_log.read_text().splitlines():
+        # The last line may still be in the writing.
+        for line in self.cluster.audit_log.read_text().split("\n")[:-1]:
             event = json.loads(line)
             reference = event.get("objectRef", {})
             if reference.get("namespace") == namespace and reference.get("resource") == resource:
@@ -157,7 +168,7 @@ class Webhook:
 
     def _issue_certificates(self) -> None:
         log = self.cluster.processes.start("certs", [SIGNALBOX, "certs", "issue", "--out", self.certificates])
-        eventually(lambda: not log.running, "certificates are issued", 30)
+        eventually(lambda: not log.running, "certificates are issued")
         assert (self.certificates / "tls.key").exists(), log.tail()
 
     def _on_loopback(self, obj: Manifest) -> Manifest:
@@ -166,3 +177,15 @@ class Webhook:
         for webhook in obj.get("webhooks", ()):
             webhook["clientConfig"]["service"]["port"] = self.port
         return obj
+
+
+def assert_unheard(webhook: Webhook, act: Callable[[int], object], **labels: str) -> None:
+    """What is done reaches us in no way. It is done again, numbered, when something else was counted meanwhile."""
+    numbers = count()
+
+    def unheard() -> bool:
+        before = webhook.reviews(**labels)
+        act(next(numbers))
+        return webhook.reviews(**labels) == before
+
+    eventually(unheard, "Signalbox is not asked", pause=0.5)

@@ -2,8 +2,8 @@
 
 JSON, one entry a field: ``{"spec.template.spec.terminationGracePeriodSeconds": {"set": 300, "was": 30, "by": "research"}}``;
 ``by`` names the policy, ``judgement`` where no policy asked for it, ``signalbox`` for the notes it keeps for itself. For a
-list, ``set`` holds the members we appended. A value is ours only while it equals ``set``; from then on it is its user's. The
-record proves nothing to a check: values are judged as they stand.
+list, ``set`` holds the members we appended; environment variables have an entry each, by name. A value is ours only while it
+equals ``set``; from then on it is its user's. The record proves nothing to a check: values are judged as they stand.
 """
 
 from collections.abc import Container
@@ -22,6 +22,13 @@ JUDGEMENT = "judgement"
 BOOKKEEPING = "signalbox"
 _LONGEST = 256 * 1024
 _MOST_MEMBERS = 64
+# The sections whose members are recorded by name, and where they may stand.
+_NAMED = {
+    "labels": ("metadata", "spec"),
+    "annotations": ("metadata", "spec"),
+    "nodeSelector": ("spec",),
+    "env": ("spec",),
+}
 _INJECTED_FIELDS = frozenset({"suspend", "priorityClassName", "tolerations", "terminationGracePeriodSeconds"})
 
 
@@ -56,9 +63,9 @@ def read_record(obj: JsonObject) -> Record:
     return record
 
 
-def only_injectable(record: Record, names: Container[str], suspend: Path | None = None) -> Record:
-    """The entries for fields that an injector can write at all; ``names`` are the labels and annotations among them, and
-    ``suspend`` is the field of this kind that suspends it.
+def only_injectable(record: Record, names: Container[tuple[str, ...]], suspend: Path | None = None) -> Record:
+    """The entries for fields that an injector can write at all; ``names`` are those that have names, each with its section
+    (``("labels", NAME)``), and ``suspend`` is the field of this kind that suspends it.
 
     Whoever makes an object can write its record. What it says of an image, a volume or the host's network would make us
     undo other people's changes of them.
@@ -66,15 +73,19 @@ def only_injectable(record: Record, names: Container[str], suspend: Path | None 
     return {field: entry for field, entry in record.items() if _is_injectable(field, names, suspend)}
 
 
-def _is_injectable(field: str, names: Container[str], suspend: Path | None) -> bool:
+def _is_injectable(field: str, names: Container[tuple[str, ...]], suspend: Path | None) -> bool:
     try:
         steps = parse_path(field)
     except FieldPathError:
         return False
     # Mostly those of a metadata; a SparkApplication has them beside the other fields of its driver.
-    if len(steps) >= 3 and steps[0] in ("metadata", "spec") and steps[-2] in ("labels", "annotations"):
-        return steps[-1] in names
+    if len(steps) >= 3 and steps[-2] in _NAMED:
+        return steps[0] in _NAMED[steps[-2]] and steps[-2:] in names and (steps[-2] != "env" or _is_of_container(steps))
     return steps == suspend or (steps[-1] in _INJECTED_FIELDS and steps[0] == "spec")
+
+
+def _is_of_container(steps: tuple[str, ...]) -> bool:
+    return len(steps) > 4 and steps[-4] in ("containers", "initContainers")
 
 
 def _was_the_like(entry: JsonObject) -> bool:
@@ -166,10 +177,15 @@ def without_ours(obj: JsonObject, record: Record) -> JsonObject:
     """The object as its user wrote it: every value that is still ours set back to what was there before."""
     recorder = Recorder(obj)
     members: Members = {}
+    taken: Places = {}
     for field, entry in still_ours(record, obj).items():
-        # Lists keep their members' places here, so the paths in the object as it came hold for the copy too.
+        # Lists keep their members' places until the end, so the paths in the object as it came hold for the copy too.
         path = field_path(field, obj, members)
         if path is None:
+            continue
+        if type(path[-1]) is int:
+            if path[-2] == "env":
+                taken.setdefault(path[:-1], {})[path[-1]] = field
             continue
         present = value_at(recorder.object, path)
         if isinstance(entry.set, list):
@@ -182,7 +198,17 @@ def without_ours(obj: JsonObject, record: Record) -> JsonObject:
             recorder.remove(path)
         else:
             recorder.set(path, entry.was)
+    for path, places in taken.items():
+        rest = [member for index, member in enumerate(value_at(obj, path)) if index not in places]
+        if rest:
+            recorder.set(path, rest)
+        else:
+            recorder.remove(path)
     return recorder.object
+
+
+Places = dict[Path, dict[int, str]]
+"""Recorded members of lists: by the list's path the index of each, and the field that names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +229,15 @@ def restore(recorder: Recorder, old: JsonObject, record: Record) -> Restored:
     theirs, put_back = set(), set()
     asked = recorder.object
     members: Members = {}
+    named: Places = {}
     for field, entry in still_ours(record, old).items():
-        old_path, path = field_path(field, old, members), field_path(field, asked, members)
+        old_path = field_path(field, old, members)
+        if old_path is not None and type(old_path[-1]) is int:
+            # We append no other named members: a container that is called like a field of ours is none.
+            if old_path[-2] == "env":
+                named.setdefault(old_path[:-1], {})[old_path[-1]] = field
+            continue
+        path = field_path(field, asked, members)
         if old_path is None or path is None:
             continue
         old_value, value = value_at(old, old_path), value_at(recorder.object, path)
@@ -217,7 +250,29 @@ def restore(recorder: Recorder, old: JsonObject, record: Record) -> Restored:
             put_back.add(field)
         else:
             theirs.add(field)
+    for old_path, places in named.items():
+        # Where the list stands now is asked before anything is appended to another.
+        path = field_path(format_path(old_path, old), asked, members)
+        if path is not None:
+            put_back.update(_restore_named(recorder, path, value_at(old, old_path), places))
     return Restored(frozenset(put_back), frozenset(theirs))
+
+
+def _restore_named(recorder: Recorder, path: Path, old: list[Any], places: dict[int, str]) -> list[str]:
+    """Puts back the members at ``places`` whose names the request has not; one of the same name is its user's now."""
+    value = value_at(recorder.object, path)
+    if not isinstance(value, list | None):
+        return []
+    present = value or []
+    names = {entry["name"] for entry in present if isinstance(entry, dict) and isinstance(entry.get("name"), str)}
+    missing = [index for index in sorted(places) if mapping(old[index]).get("name") not in names]
+    if len(missing) == len(places) and present == [entry for index, entry in enumerate(old) if index not in places]:
+        # Order counts where a template is immutable.
+        recorder.set(path, old)
+    else:
+        for index in missing:
+            recorder.append(path, old[index])
+    return [places[index] for index in missing]
 
 
 def _restore_list(recorder: Recorder, path: Path, entry: Entry, old_value: list[Any], value: Any) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import yaml
-from yaml.nodes import Node
+from yaml.nodes import Node, ScalarNode, SequenceNode
 
 from signalbox.fieldpath import Path
 from signalbox.json_stream import read_json
@@ -20,6 +20,8 @@ from signalbox.yaml_tree import Composer, TreeError, below, construct
 
 MAX_BYTES = 32 * 1024 * 1024
 
+# Shorter ones stand everywhere.
+_WORD = re.compile(r"[^\s=]{3,}")
 _BRACKET = re.compile(r"[\[\]{}]")
 _MOST_OPEN = 2000
 _SEPARATOR = re.compile(r"^---[ \t]*(?:#.*)?\r?$", re.MULTILINE)
@@ -91,6 +93,25 @@ class Document:
         mark = found.start_mark
         return Position(mark.line + 1 + self._offset, mark.column + 1)
 
+    def position_of(self, path: Path, text: str) -> Position:
+        """Where ``text`` stands in the value at ``path``: the member of a list, the line of a literal block.
+
+        Where it is not found as it stands (it was put together, or filled in), the place of the field's own key.
+        """
+        found, member = self._node, None
+        for step in path:
+            inner = below(found, step)
+            found = inner[1] if inner else None
+        # It may be spread over several members, or be partly filled in: then its longest word that stands there says most.
+        words = sorted(_WORD.findall(text), key=len, reverse=True)
+        for wanted in (text, *words):
+            member = member or _member_with(found, wanted)
+        if member is None:
+            return self.position(path, key=True)
+        node, line = member
+        mark = node.start_mark
+        return Position(mark.line + line + 1 + self._offset, mark.column + 1 if not line else 1)
+
     def part(self, path: Path) -> "Document":
         """The value at ``path`` as a document of its own, with its place in the file: an item of a ``List``."""
         value, node = self.value, self._node
@@ -99,6 +120,23 @@ class Document:
             inner = below(node, step)
             node = inner[1] if inner else None
         return Document(value, self.file, self.index, self.position(path).line, node, self._offset)
+
+
+def _member_with(node: Node | None, text: str) -> tuple[Node, int] | None:
+    """The scalar that holds ``text``, the value itself or a member of the list; and how many lines below its start."""
+    members = node.value if isinstance(node, SequenceNode) else [node]
+    for member in members:
+        if text and isinstance(member, ScalarNode) and text in member.value:
+            # Only the lines of a literal block stand in the file as they do in the value.
+            return member, _line_with(text, member.value) if member.style == "|" else 0
+    return None
+
+
+def _line_with(text: str, block: str) -> int:
+    """The line of a literal block, counted from its ``|``, that holds ``text``: one that runs it before one that tells."""
+    lines = [(number, line.strip()) for number, line in enumerate(block.split("\n"), 1) if text in line]
+    runs = [number for number, line in lines if not line.startswith(("#", "echo "))]
+    return (runs or [number for number, _ in lines] or [0])[0]
 
 
 def read_documents(data: bytes | str, file: str) -> list[Document]:

@@ -48,6 +48,12 @@ def literal(patterns: tuple[str, ...] | list[str]) -> str:
     return next((pattern for pattern in patterns if not any(mark in pattern for mark in "*?[")), "")
 
 
+def container_name(container: JsonObject) -> str:
+    """A container's name, or words for one that has none."""
+    name = container.get("name")
+    return name if isinstance(name, str) and name else "without a name"
+
+
 def plain_labels(metadata: JsonObject) -> dict[str, str]:
     """The labels of a metadata mapping that are strings."""
     labels = metadata.get("labels")

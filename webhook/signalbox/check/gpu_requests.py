@@ -44,7 +44,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from signalbox.check.check import Check, NoParameters
+from signalbox.check.check import Check, NoParameters, container_name
 from signalbox.fieldpath import Path
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.quantity import Quantity, is_placeholder, parse_quantity
@@ -71,7 +71,7 @@ def _judge(path: Path, container: Any, resource: str, limit: Any, request: Any, 
     given = [(section, raw) for section, raw in (("limits", limit), ("requests", request)) if raw is not _ABSENT]
     if any(raw is None or is_placeholder(raw) for _, raw in given):
         return
-    name = container.get("name") if isinstance(container.get("name"), str) else "without a name"
+    name = container_name(container)
     shown = f"Container {name}" + (f" of {job}" if job else "")
     key = f"{job}/{name}/{resource}"
     evidence = tuple(Evidence((*path, "resources", section, resource), str(raw)) for section, raw in given)

@@ -27,12 +27,16 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """``before`` is what /mutate was sent, ``after`` what /validate was sent; ``decided`` the answer that counts."""
+    """``before`` is what /mutate was sent, ``after`` what /validate was sent.
+
+    ``decided`` is the answer that counts, and ``request`` what it is the answer to.
+    """
 
     before: JsonObject
     after: JsonObject
     mutation: Outcome
     decided: Outcome
+    request: Request
 
     @property
     def allowed(self) -> bool:
@@ -62,14 +66,16 @@ def admit(setup: Setup, obj: JsonObject, asked: Asked, now: datetime) -> Admissi
     created = asked.operation == "CREATE" and not asked.sub_resource
     namespace = namespace_of(obj, asked.namespace)
     before = apply_defaults(obj, namespace, setup.cluster) if created else obj
-    mutation = mutate(setup, _request(before, asked, namespace), now)
+    request = _request(before, asked, namespace)
+    mutation = mutate(setup, request, now)
     if not mutation.response.allowed:
-        return Admission(before, before, mutation, mutation)
+        return Admission(before, before, mutation, mutation, request)
     after = mutation.mutated if mutation.mutated is not None else before
     if created:
         # The API server runs its own plugins again on what a webhook changed: a Pod's priority comes from its new class.
         after = apply_defaults(after, namespace, setup.cluster)
-    return Admission(before, after, mutation, validate(setup, _request(after, asked, namespace), now))
+    request = _request(after, asked, namespace)
+    return Admission(before, after, mutation, validate(setup, request, now), request)
 
 
 def namespace_of(obj: JsonObject, given: str) -> str:

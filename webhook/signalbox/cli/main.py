@@ -12,6 +12,7 @@ from signalbox.cli.errors import INTERNAL, INTERRUPTED, UNUSABLE
 
 _MODULES = {
     "check": ("check", "Say what the webhook would say to manifests."),
+    "explain": ("explain", "Explain what a workload is taken for, line by line, and what follows."),
     "inspect": ("inspect", "Show what Signalbox takes a workload for, and why."),
     "lint": ("lint", "Find mistakes in policy files."),
     "test": ("test", "Run the test cases of policies."),
@@ -31,7 +32,7 @@ _HELP = """Admission control for AI work on Kubernetes.
 Examples:
   signalbox check job.yaml                 what would the cluster say to it?
   helm template . | signalbox check -      the same for what Helm prints
-  signalbox inspect job.yaml               what is it taken for, and why?
+  signalbox explain job.yaml               what is it taken for, which line says so, and what follows?
   signalbox lint policies/                 are the policies right?
 
 Exit codes: 0 fine, 1 something would be refused or a test failed, 2 the call or its input was unusable.

@@ -79,6 +79,8 @@ def _injected_fields(injection: Injection | None) -> JsonObject:
         "terminationGracePeriodSeconds": injection.termination_grace_period_seconds,
         "labels": injection.labels,
         "annotations": injection.annotations,
+        "env": injection.env,
+        "nodeSelector": injection.node_selector,
         "force": injection.force,
     }
     return {name: value for name, value in fields.items() if value}

@@ -90,12 +90,12 @@ def _not_judged(admission: Admission) -> dict[str, list[str]]:
     reasons: dict[str, list[str]] = {}
     for finding in admission.not_judged:
         reason = clean(finding.message, 200)
-        hints = ", ".join(_options_that_tell(finding.unknown))
+        hints = ", ".join(options_that_tell(finding.unknown))
         reasons.setdefault(f"{reason}; see {hints}" if hints else reason, []).append(finding.rule)
     return reasons
 
 
-def _options_that_tell(words: tuple[str, ...]) -> list[str]:
+def options_that_tell(words: tuple[str, ...]) -> list[str]:
     """Which options would have told what was not known."""
     unknown = [part for part in words if _PLACEHOLDER not in part]
     options = [] if _USER not in unknown else ["--as", "--as-group"]

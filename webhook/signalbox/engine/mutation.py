@@ -137,7 +137,12 @@ def _inferred_labels(setup: Setup, case: Case, target: Target, plan: Plan, now: 
     """Type, framework and ``checkpoint: required``, inferred from the result of the other injectors."""
     obj = target.recorder.object
     declared = bool(plan.annotations) or any(name in plan.labels for name in JUDGED_LABELS)
-    view = target.view.after_injection(obj, own_labels({**target.earlier, **target.record}, obj), declared)
+    ours = own_labels({**target.earlier, **target.record}, obj)
+    if plan.env:
+        # Variables may say where checkpoints go or how processes meet: nothing that was judged before is kept.
+        view = WorkloadView(obj, case.kind, setup.signs, setup.cluster, case.request.namespace, ours)
+    else:
+        view = target.view.after_injection(obj, ours, declared)
     if not (view.accelerators.any or view.trains or view.queue):
         # A web server is no AI work: it is left as it is.
         return {}

@@ -1,6 +1,6 @@
 """Everything an answer depends on beside the request and the time."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from signalbox.cluster.view import ClusterView, EmptyClusterView
@@ -8,7 +8,7 @@ from signalbox.controllers import Controllers, default_controllers
 from signalbox.engine.place import Place, sort_policies
 from signalbox.finding import Finding
 from signalbox.policy.mode import Mode
-from signalbox.policy.policy_set import PolicySet
+from signalbox.policy.policy_set import Injection, PolicySet
 from signalbox.record import Record
 from signalbox.review import JsonObject, Response
 from signalbox.workload.kinds.kind import WorkloadKind
@@ -25,8 +25,8 @@ _MOST_PLACES = 5000
 class Setup:
     """What the engine is run with. ``max_mode`` caps every rule; ``verify_patches`` applies each patch before it is sent.
 
-    Sorted out once: ``everywhere`` holds all policies by what they are asked for, ``injected_names`` the labels and
-    annotations that may be ours.
+    Sorted out once: ``everywhere`` holds all policies by what they are asked for, ``injected_names`` the labels, annotations,
+    node selectors and variables that may be ours, each with the section it stands in.
     """
 
     signs: Signs
@@ -37,14 +37,15 @@ class Setup:
     max_mode: Mode = Mode.ENFORCE
     verify_patches: bool = False
     everywhere: Place = field(init=False)
-    injected_names: frozenset[str] = field(init=False)
+    injected_names: frozenset[tuple[str, str]] = field(init=False)
     _places: dict[str, Place] = field(init=False, default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         policies = self.policies.policies
-        named = [name for policy in policies if policy.inject for name in (*policy.inject.labels, *policy.inject.annotations)]
+        named = [name for policy in policies if policy.inject for name in _names(policy.inject)]
+        named += [("labels", name) for name in (*JUDGED_LABELS, QUEUE_LABEL)]
         object.__setattr__(self, "everywhere", sort_policies(policies))
-        object.__setattr__(self, "injected_names", frozenset((*named, *JUDGED_LABELS, QUEUE_LABEL, INJECTED_LABELS)))
+        object.__setattr__(self, "injected_names", frozenset((*named, ("annotations", INJECTED_LABELS))))
 
     def place(self, namespace: str) -> Place:
         """The policies that have a say in a namespace."""
@@ -56,6 +57,16 @@ class Setup:
             place = sort_policies(policy for policy in policies if policy.match is None or policy.match.may_match_in(namespace))
             self._places[namespace] = place
         return place
+
+
+def _names(injection: Injection) -> Iterator[tuple[str, str]]:
+    for section, names in (
+        ("labels", injection.labels),
+        ("annotations", injection.annotations),
+        ("nodeSelector", injection.node_selector),
+        ("env", injection.env),
+    ):
+        yield from ((section, name) for name in names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,8 @@ class Plan:
     termination_grace: Sourced | None = None
     labels: dict[str, Sourced] = field(default_factory=dict)
     annotations: dict[str, Sourced] = field(default_factory=dict)
+    env: dict[str, Sourced] = field(default_factory=dict)
+    node_selector: dict[str, Sourced] = field(default_factory=dict)
 
 
 def merge_injections(policies: Sequence[Policy]) -> Plan:
@@ -55,6 +57,10 @@ def merge_injections(policies: Sequence[Policy]) -> Plan:
             plan.labels.setdefault(key, Sourced(value, by, force))
         for key, value in injection.annotations.items():
             plan.annotations.setdefault(key, Sourced(value, by, force))
+        for key, value in injection.env.items():
+            plan.env.setdefault(key, Sourced(value, by))
+        for key, value in injection.node_selector.items():
+            plan.node_selector.setdefault(key, Sourced(value, by, force))
     return plan
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from types import ModuleType
 
-from signalbox.inject import metadata, priority, queue, termination_grace, tolerations
+from signalbox.inject import env, metadata, node_selector, priority, queue, termination_grace, tolerations
 from signalbox.inject.plan import Plan
 from signalbox.inject.target import Target
 
@@ -13,7 +13,9 @@ MODULES: dict[str, ModuleType] = {
     "queue": queue,
     "priority": priority,
     "tolerations": tolerations,
+    "node-selector": node_selector,
     "termination-grace": termination_grace,
+    "env": env,
     "labels": metadata,
 }
 
@@ -21,6 +23,8 @@ INJECTORS: tuple[Inject, ...] = (
     queue.inject,
     priority.inject,
     tolerations.inject,
+    node_selector.inject,
     termination_grace.inject,
+    env.inject,
     metadata.inject,
 )

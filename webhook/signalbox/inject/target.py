@@ -1,13 +1,14 @@
 """What an injector is handed: the view of the object as its user wrote it, and the place to write to."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from signalbox.fieldpath import Path, join_key, value_at
 from signalbox.inject.plan import Sourced
 from signalbox.patch import Recorder
-from signalbox.record import Entry, Record, field_name, join_sources
+from signalbox.record import Entry, Record, field_name, field_path, is_ours, join_sources
+from signalbox.review import JsonObject
 from signalbox.workload.view import WorkloadView
 
 
@@ -29,11 +30,12 @@ class Target:
     theirs: frozenset[str] = frozenset()
     infer_labels: Callable[[], Mapping[str, Sourced]] = dict
     warnings: list[str] = field(default_factory=list)
+    _leads_back: dict[Path, bool] = field(default_factory=dict, repr=False)
 
     def write(self, path: Path, value: Any, by: str) -> bool:
         """Sets a field and records it. False where the user has just taken it, or where its place has another shape."""
         name = field_name(path, self.recorder.object)
-        if name in self.theirs:
+        if name in self.theirs or not self._can_be_recorded(path):
             return False
         now = value_at(self.recorder.object, path)
         known = self.earlier.get(name) or self.record.get(name)
@@ -51,6 +53,8 @@ class Target:
     def write_keys(self, path: Path, values: Mapping[str, Sourced]) -> list[str]:
         """Sets keys of one mapping and records them, as ``write`` does for one field. Returns the keys that stand as ours."""
         place = field_name(path, self.recorder.object)
+        if not self._can_be_recorded(path):
+            return []
         present = value_at(self.recorder.object, path)
         present = present if isinstance(present, dict) else {}
         names = {key: join_key(place, key) for key in values}
@@ -72,10 +76,36 @@ class Target:
         """Appends to a list and records the member. False where its place has another shape."""
         name = field_name(path, self.recorder.object)
         before = value_at(self.recorder.object, path)
-        if not self.recorder.append(path, member):
+        if not self._can_be_recorded(path) or not self.recorder.append(path, member):
             return False
         self._record_member(name, member, before, by)
         return True
+
+    def write_named(self, path: Path, wanted: Sequence[tuple[JsonObject, str]]) -> None:
+        """Appends members that have a name to a list, and records each by its name.
+
+        One that stands there already is left as it is if it is the user's, and set anew if it is ours.
+        """
+        present = value_at(self.recorder.object, path)
+        if not isinstance(present, list | None) or not self._can_be_recorded(path):
+            return
+        place = field_name(path, self.recorder.object)
+        places: dict[Any, int] = {}
+        for index, entry in enumerate(present or ()):
+            if isinstance(entry, dict) and isinstance(entry.get("name"), str):
+                places.setdefault(entry["name"], index)
+        for member, by in wanted:
+            name = f"{place}[{member['name']}]"
+            known = self.earlier.get(name) or self.record.get(name)
+            at = places.get(member["name"])
+            if at is None:
+                if self.recorder.append(path, member):
+                    self.record[name] = Entry(member, None, by)
+            elif known is not None and present is not None and is_ours(known, present[at]):
+                if known.set == member or not self.recorder.set((*path, at), member):
+                    self.record[name] = known
+                else:
+                    self.record[name] = Entry(member, None, by)
 
     def keep(self, path: Path, member: Any) -> None:
         """A member of a list stays as it is, and ours if it was."""
@@ -83,6 +113,18 @@ class Target:
         entry = self.earlier.get(name)
         if entry is not None and isinstance(entry.set, list) and member in entry.set:
             self._record_member(name, member, entry.was, entry.by)
+
+    def _can_be_recorded(self, path: Path) -> bool:
+        """Whether a field's name leads back to it: of two list members with one name only the first could be found again."""
+        last = next((index for index in range(len(path) - 1, -1, -1) if type(path[index]) is int), None)
+        if last is None:
+            return True
+        member = path[: last + 1]
+        known = self._leads_back.get(member)
+        if known is None:
+            obj = self.recorder.object
+            known = self._leads_back[member] = field_path(field_name(member, obj), obj) == member
+        return known
 
     def _record_member(self, name: str, member: Any, was: Any, by: str) -> None:
         entry = self.record.get(name)

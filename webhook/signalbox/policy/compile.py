@@ -145,6 +145,8 @@ def _injection(document: InjectDocument | None) -> Injection | None:
         termination_grace_period_seconds=document.terminationGracePeriodSeconds,
         labels=dict(document.labels),
         annotations=dict(document.annotations),
+        env=dict(document.env),
+        node_selector=dict(document.nodeSelector),
         force=document.force,
     )
 

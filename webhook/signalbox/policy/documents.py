@@ -18,6 +18,7 @@ _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
 _DNS_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
 _QUALIFIED_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?\Z")
 _LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?\Z")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 
 _QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
@@ -73,6 +74,12 @@ def _metadata_key(value: str) -> str:
     return value
 
 
+def _variable(value: str) -> str:
+    if not _VARIABLE.match(value):
+        raise ValueError(f"{value!r} is no name of a variable: letters, digits and '_', no digit first")
+    return value
+
+
 def _label_value(value: str) -> str:
     if not _LABEL_VALUE.match(value):
         raise ValueError(f"{value!r} is no label value: letters, digits, '-', '_' and '.', at most 63 characters")
@@ -85,6 +92,7 @@ RuleName = Annotated[str, AfterValidator(_dns_label)]
 ObjectName = Annotated[str, AfterValidator(_dns_subdomain)]
 QueueName = Annotated[str, AfterValidator(_queue)]
 MetadataKey = Annotated[str, AfterValidator(_metadata_key)]
+VariableName = Annotated[str, AfterValidator(_variable)]
 LabelValue = Annotated[str, AfterValidator(_label_value)]
 Text = Annotated[str, Field(min_length=1)]
 
@@ -127,6 +135,8 @@ class InjectDocument(Strict):
     terminationGracePeriodSeconds: Annotated[int, Field(ge=1, le=86_400 * 7)] | None = None
     labels: Annotated[dict[MetadataKey, LabelValue], Field(default_factory=dict)]
     annotations: Annotated[dict[MetadataKey, str], Field(default_factory=dict)]
+    env: Annotated[dict[VariableName, str], Field(default_factory=dict)]
+    nodeSelector: Annotated[dict[MetadataKey, LabelValue], Field(default_factory=dict)]
     force: bool = False
 
     @model_validator(mode="after")

@@ -66,8 +66,9 @@ def load_policy_set(
 ) -> LoadedPolicies:
     """The policy set of these documents.
 
-    ``checks`` gives the parameters' model of each built-in check; ``signs`` says which injected tolerations are spot
-    signs; with ``now`` exceptions and overrides that are over are warned of; ``kinds`` are those a policy may name.
+    ``checks`` gives the parameters' model of each built-in check; ``signs`` says which injected tolerations and node
+    selectors are spot signs; with ``now`` exceptions and overrides that are over are warned of; ``kinds`` are those a policy
+    may name.
     """
     today = None if now is None else now.astimezone(UTC).date()
     rule_ids = _rule_ids(documents)
@@ -166,14 +167,21 @@ def _check_injection(policy: Policy, signs: Signs | None, found: Problems) -> No
                 "and a second pass would not match what the first did (move inject to a policy of its own)",
                 key=True,
             )
-    if "spot" in policy.match.reads and _permits_spot(policy.inject, signs):
-        found.add(path, "spot cannot decide this injection: one of the tolerations it writes permits spot itself", key=True)
+    if "spot" in policy.match.reads:
+        reason = _spot_by_injection(policy.inject, signs)
+        if reason:
+            found.add(path, f"spot cannot decide this injection: {reason}", key=True)
 
 
-def _permits_spot(injection: Injection, signs: Signs | None) -> bool:
+def _spot_by_injection(injection: Injection, signs: Signs | None) -> str:
+    """How an injection itself decides whether the work runs on spot; empty where it does not."""
     spot_keys = {label.key for label in signs.spot_labels} if signs is not None else set()
     # A toleration without a key tolerates every taint, that of spot nodes too.
-    return any(toleration.get("key", "") in spot_keys | {""} for toleration in injection.tolerations)
+    if any(toleration.get("key", "") in spot_keys | {""} for toleration in injection.tolerations):
+        return "one of the tolerations it writes permits spot itself"
+    if not spot_keys.isdisjoint(injection.node_selector):
+        return "the nodeSelector it writes asks for spot, or rules it out, itself"
+    return ""
 
 
 def _check_exception(value: JsonObject, rule_ids: frozenset[str], found: Problems) -> None:

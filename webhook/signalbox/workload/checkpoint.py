@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from signalbox.quantity import is_placeholder
-from signalbox.workload.containers import ContainerView
-from signalbox.workload.judgement import TRAINING_TYPES, Evidence, Judgement
+from signalbox.workload.containers import TOO_LONG, ContainerView
+from signalbox.workload.judgement import Evidence, Judgement
 from signalbox.workload.kinds.kind import mapping
 from signalbox.workload.labels import CHECKPOINT_URI
 from signalbox.workload.meaning import Meaning, meaning_of
-from signalbox.workload.said import Said
+from signalbox.workload.said import Said, Strength
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Started
-from signalbox.workload.storage import LONGEST_PATH, Kept, Place, Storage
+from signalbox.workload.storage import LONGEST_PATH, NO_BUCKET, Kept, Place, Storage
 
 if TYPE_CHECKING:
     from signalbox.fieldpath import Path
@@ -46,7 +46,7 @@ def infer_checkpoint(view: "WorkloadView") -> Judgement:
         found += _of_container(container, view)
         if container.unread:
             # Where nothing durable was seen it may be in the rest: what is too long to read is no reason to refuse.
-            found.append(("unknown", Evidence(container.path, "", "too long to be read to its end")))
+            found.append(("unknown", Evidence(container.path, "", TOO_LONG)))
     if not found:
         return _NONE
     best = min((kept for kept, _ in found), key=_BEST.index)
@@ -56,7 +56,7 @@ def infer_checkpoint(view: "WorkloadView") -> Judgement:
 def _declared(view: "WorkloadView") -> Judgement | None:
     """The annotation, on the object or on a pod template: an object-store URL or a path on a mounted volume."""
     places: list[tuple[Path, object]] = [(("metadata", "annotations", CHECKPOINT_URI), view.annotations.get(CHECKPOINT_URI))]
-    for template in view.templates:
+    for template in view.running_templates:
         if template.path:
             annotations = mapping(template.metadata.get("annotations"))
             places.append(((*template.path, "metadata", "annotations", CHECKPOINT_URI), annotations.get(CHECKPOINT_URI)))
@@ -64,23 +64,36 @@ def _declared(view: "WorkloadView") -> Judgement | None:
         if not isinstance(value, str) or not value.strip():
             continue
         place = _declared_place(value.strip(), view)
-        return Judgement(place.kept, (Evidence(path, value, place.note),), declared=True)
+        if place is not None and place.note != NO_BUCKET:
+            return Judgement(place.kept, (Evidence(path, value, place.note),), declared=True)
+        # It declares nothing, so what is seen stands.
+        note = Evidence(path, value, place.note if place is not None else "neither an object store nor a path")
+        seen = infer_checkpoint(view)
+        if seen.state == "none":
+            return Judgement("unknown", (note,), declared=True)
+        return Judgement(seen.state, (*seen.evidence, note))
     return None
 
 
-def _declared_place(value: str, view: "WorkloadView") -> Place:
+def _declared_place(value: str, view: "WorkloadView") -> Place | None:
+    """Where an annotation says that progress is kept; None where it names no place at all."""
     if len(value) > LONGEST_PATH:
         return Place("unknown", "longer than any path")
     # Nothing fills in an annotation: what looks like a placeholder was left to be written. Bucket names are lower case.
     bucket = value.partition("://")[2].partition("/")[0]
     if is_placeholder(value) or _BUCKET_PLACEHOLDER.match(bucket):
         return Place("unknown", "a placeholder")
+    scheme = value.partition("://")[0].lower() if "://" in value else ""
+    if value[0] == "~" or (scheme and scheme != "file" and scheme not in view.signs.checkpoint.schemes):
+        # No store that is known here, and the home folder is not known.
+        known = any(Storage(container, view).find(value) is not None for container in view.containers[:1])
+        return Place("durable", "object store") if known and scheme in ("http", "https") else None
     best: Place | None = None
     for container in view.containers:
         place = Storage(container, view).find(value)
         if place is not None and (best is None or _BEST.index(place.kept) < _BEST.index(best.kept)):
             best = place
-    return best or Place("unknown", "neither an object store nor a path")
+    return best
 
 
 def _that_train(view: "WorkloadView") -> list[ContainerView]:
@@ -96,20 +109,24 @@ def _that_train(view: "WorkloadView") -> list[ContainerView]:
 
 
 def _trains(said: Said | None) -> bool:
-    return said is not None and said.saying.says in TRAINING_TYPES
+    return said is not None and said.trains
 
 
 def _of_container(container: ContainerView, view: "WorkloadView") -> list[_Found]:
     signs = view.signs
     storage: Storage | None = None
     found: list[_Found] = []
+    folders: list[_Found] = []
     later: list[_Found] = []
-    saves = False
+    saves = writes = False
     unread: list[_Found] = []
     for meaning, value, folder, seen in _settings(container, signs):
         role = meaning.role
-        if role == "frequency":
-            saves = saves or value.lower() not in ("0", "-1", "no", "false", "none")
+        if role == "frequency" or role == "switch":
+            on = value.lower() not in ("0", "-1", "no", "false", "none", "off", "never")
+            if role == "switch" and not on:
+                return [("none", Evidence(seen.path, seen.value, "nothing is saved"))]
+            saves = saves or on
             continue
         if role == "configuration":
             unread.append(("unknown", Evidence(seen.path, seen.value, "a configuration file that is not in the manifest")))
@@ -122,13 +139,21 @@ def _of_container(container: ContainerView, view: "WorkloadView") -> list[_Found
             continue
         kept = (place.kept, Evidence(seen.path, seen.value, place.note))
         written = role != "output-when-saving" or (meaning.written_by and view.framework.state in meaning.written_by)
-        (found if written else later).append(kept)
+        writes = writes or role == "output"
+        (folders if role == "folder" else found if written else later).append(kept)
+    # A tool that tunes a model that exists reads it from its checkpoint folder, and writes elsewhere.
+    if folders and not (writes and any(map(_tunes, container.said))):
+        found += folders
     if saves:
         found += later
     # A path that is told beats the name of a mount, and that beats a file that cannot be seen.
     if not found and container.mounts:
         found = _named_mounts(container, view)
     return found if any(kept != "none" for kept, _ in found) else found + unread
+
+
+def _tunes(said: Said | None) -> bool:
+    return said is not None and said.saying.says == "fine-tuning" and said.strength is Strength.KNOWN
 
 
 def _named_mounts(container: ContainerView, view: "WorkloadView") -> list[_Found]:
@@ -158,7 +183,7 @@ def _settings(container: ContainerView, signs: Signs) -> Iterator[tuple[Meaning,
         value = container.env.get(name)
         if value is None and entry.get("valueFrom") is not None:
             yield meaning, "$(valueFrom)", "", Evidence(path, name)
-        elif value is not None and (role == "frequency" or not _NO_PLACE.match(value)):
+        elif value is not None and (role in ("frequency", "switch") or not _NO_PLACE.match(value)):
             yield meaning, value, "", Evidence(path, f"{name}={value}")
     folder = ""
     for started, said in zip(container.started, container.said, strict=True):
@@ -187,7 +212,7 @@ def _options(started: Started, folder: str) -> Iterator[tuple[Meaning, str, str,
             continue
         if not value or (not option.joined and value[:2] == "--"):
             continue
-        if role in ("frequency", "configuration") or not _NO_PLACE.match(value):
+        if role in ("frequency", "switch", "configuration") or not _NO_PLACE.match(value):
             yield option.meaning, value, folder, Evidence(field(option.at), started.shown(option))
     for index in range(started.at + 1, len(words)):
         word, before = words[index], words[index - 1]

@@ -21,7 +21,9 @@ _SHELL_OPTION = re.compile(r"[-+][A-Za-z]+\Z")
 # The arguments of the text of `bash -c`, named in it.
 _ARGUMENTS = re.compile(r'"\$@"|\$@|\$\*')
 # A script in a script in a script: deeper nesting is no longer somebody's manifest.
-_MAX_DEPTH = 3
+MAX_DEPTH = 3
+# How far behind a program like `su` the text is looked for that it hands to a shell.
+_MAX_OPTIONS = 16
 # More variables than any program reads.
 MAX_VARIABLES = 2048
 
@@ -36,7 +38,7 @@ class Invocation(NamedTuple):
 
     ``words`` are the program and its arguments. ``path`` is the field they stand in; where the list goes on from
     ``command`` into ``args``, the words from ``split`` on stand in ``next_path``. ``document`` is text fed to it by a
-    here-document.
+    here-document. ``depth`` is in how many scripts it stands, ``launchers`` are what started those.
     """
 
     words: tuple[str, ...]
@@ -45,7 +47,8 @@ class Invocation(NamedTuple):
     next_path: Path = ()
     background: bool = False
     document: str = ""
-    scripted: bool = False
+    depth: int = 0
+    launchers: tuple[str, ...] = ()
 
     def field(self, index: int) -> Path:
         """The field the word at ``index`` stands in."""
@@ -113,7 +116,7 @@ def read_command(
     if isinstance(container.get("command"), str) or (not command and isinstance(container.get("args"), str)):
         yield from _script(" ".join(whole.words), whole.path, env, 0, budget)
     else:
-        yield from _unwrapped(whole, env, 0, budget)
+        yield from _unwrapped(whole, env, budget)
 
 
 def program_name(word: str) -> str:
@@ -126,19 +129,21 @@ def is_shell(word: str) -> bool:
     return word.rpartition("/")[2] in _SHELLS
 
 
-def _unwrapped(invocation: Invocation, env: Mapping[str, str], depth: int, budget: Budget) -> Iterator[Invocation]:
-    words = invocation.words
-    if not is_shell(words[0]):
-        yield invocation
-        return
-    if depth >= _MAX_DEPTH:
-        budget.unread = True
-        yield invocation
-        return
-    index = 1
+def text_of_shell(words: tuple[str, ...], at: int, only_by_option: bool = False) -> int:
+    """The index of the text that the shell at ``at`` is given after ``-c``; 0 where it is given none.
+
+    ``only_by_option``: no shell, but a program that hands such text to one (``su - USER -c TEXT``).
+    """
+    index = at + 1
     while index < len(words):
         word = words[index]
-        if word == "-o" or word == "+o":
+        if only_by_option:
+            if word in ("-c", "--command") or (word[-1:] == "c" and _SHELL_OPTION.match(word)):
+                break
+            if word == "--" or index > at + _MAX_OPTIONS:
+                return 0
+            index += 1
+        elif word == "-o" or word == "+o":
             index += 2
         elif word.startswith("--"):
             index += 1
@@ -148,30 +153,50 @@ def _unwrapped(invocation: Invocation, env: Mapping[str, str], depth: int, budge
             index += 2 if word[-1] == "o" else 1
         else:
             # A script file; its name says what it does.
-            yield invocation
-            return
-    if index + 1 >= len(words):
-        # `bash` alone, or a here-document fed to it.
-        if invocation.document:
-            yield from _script(invocation.document, invocation.path, env, depth + 1, budget)
-        else:
-            yield invocation
-        return
-    if words[index + 1] == "--" and index + 2 < len(words):
+            return 0
+    if words[index + 1 : index + 2] == ("--",) and index + 2 < len(words):
         index += 1
-    text = words[index + 1]
+    return index + 1 if index + 1 < len(words) else 0
+
+
+def open_shell(
+    invocation: Invocation, at: int, env: Mapping[str, str], budget: Budget, only_by_option: bool = False
+) -> Iterator[Invocation]:
+    """The programs of the text that the shell at ``at`` is given."""
+    words = invocation.words
+    index = text_of_shell(words, at, only_by_option)
+    text = words[index]
     if "$@" in text or "$*" in text:
         # Words after the text are its arguments, the first of them $0.
-        rest = " ".join(words[index + 3 :])
+        rest = " ".join(words[index + 2 :])
         text = substitute(_ARGUMENTS, text, lambda _: rest, budget)
-    yield from _script(text, invocation.field(index + 1), env, depth + 1, budget)
+    yield from _script(text, invocation.field(index), env, invocation.depth + 1, budget, invocation.background)
 
 
-def _script(text: str, path: Path, env: Mapping[str, str], depth: int, budget: Budget) -> Iterator[Invocation]:
+def _unwrapped(invocation: Invocation, env: Mapping[str, str], budget: Budget) -> Iterator[Invocation]:
+    words = invocation.words
+    if not is_shell(words[0]):
+        yield invocation
+        return
+    if invocation.depth >= MAX_DEPTH:
+        budget.unread = True
+        yield invocation
+    elif text_of_shell(words, 0):
+        yield from open_shell(invocation, 0, env, budget)
+    elif invocation.document and all(word[:1] == "-" for word in words[1:]):
+        # A here-document fed to it.
+        yield from _script(invocation.document, invocation.path, env, invocation.depth + 1, budget, invocation.background)
+    else:
+        yield invocation
+
+
+def _script(
+    text: str, path: Path, env: Mapping[str, str], depth: int, budget: Budget, background: bool = False
+) -> Iterator[Invocation]:
     for command in read_script(text, env, budget):
-        read = Invocation(command.words, path, 0, (), command.background, command.document, True)
+        read = Invocation(command.words, path, 0, (), background or command.background, command.document, depth)
         if is_shell(command.words[0]):
-            yield from _unwrapped(read, env, depth, budget)
+            yield from _unwrapped(read, env, budget)
         else:
             yield read
 

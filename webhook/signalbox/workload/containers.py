@@ -5,19 +5,20 @@ from typing import Any
 
 from signalbox.fieldpath import Path
 from signalbox.review import JsonObject
-from signalbox.workload.accelerators import claimed_accelerators, container_accelerators
+from signalbox.workload.accelerators import claimed_accelerators, container_accelerators, containers_of
 from signalbox.workload.budget import CODE_CHARACTER, MOUNT, Budget
-from signalbox.workload.command import Variable, literal_env, read_command, read_variables
+from signalbox.workload.command import Variable, literal_env, read_variables
 from signalbox.workload.kinds.kind import Asked, PodTemplate, Program, members
+from signalbox.workload.programs import read_programs
 from signalbox.workload.said import Said, what_it_says
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Started
-from signalbox.workload.target import find_target
 
 # Of an object with more containers not all are read.
 MAX_CONTAINERS = 256
 _MAX_MOUNTS = 1024
 _NO_QUANTITY = (0, "0", "")
+TOO_LONG = "too long to be read to its end"
 
 
 class _Turns:
@@ -63,6 +64,7 @@ class ContainerView:
         "_variables",
         "body",
         "path",
+        "role",
         "template",
     )
 
@@ -75,10 +77,12 @@ class ContainerView:
         turns: _Turns,
         program: Program | None = None,
         accelerated: bool | None = None,
+        role: str = "container",
     ) -> None:
         self.template = template
         self.path = path
         self.body = body
+        self.role = role
         self._signs = signs
         self._turns = turns
         self._program = program
@@ -140,7 +144,7 @@ class ContainerView:
     def said(self) -> tuple[Said | None, ...]:
         """What each of ``started`` says about the type."""
         if self._said is None:
-            self._said = tuple([what_it_says(started, self._signs) for started in self.started])
+            self._said = tuple([what_it_says(started, self._signs, self.accelerated) for started in self.started])
         return self._said
 
     @property
@@ -161,8 +165,7 @@ class ContainerView:
         signs, own = self._signs, self._program
         paths = (None, None) if own is None else (own.command, own.args)
         found = []
-        for invocation in read_command(self.body, self.path, self._env, *paths, budget=budget):
-            target = find_target(invocation, signs.commands)
+        for invocation, target in read_programs(self.body, self.path, self._env, *paths, signs.commands, budget):
             if target is not None and target.role == "code":
                 target = target._replace(name=budget.text(target.name, CODE_CHARACTER))
             found.append(Started(invocation, target, signs))
@@ -172,7 +175,7 @@ class ContainerView:
 
 
 def read_containers(templates: tuple[PodTemplate, ...], signs: Signs) -> tuple[ContainerView, ...]:
-    """The containers that run while the workload does, init containers and sidecars left out.
+    """The containers that run while the workload does, and the init containers and sidecars that hold accelerators.
 
     What runs in no template of its own (a RayJob's entrypoint) has the accelerators of all of them.
     """
@@ -193,6 +196,9 @@ def read_containers(templates: tuple[PodTemplate, ...], signs: Signs) -> tuple[C
                 container = ContainerView(template, (*path, index), body, signs, turns, None, held)
                 if container.accelerated:
                     more.append(container)
+        if template.spec.get("initContainers"):
+            for container in _accelerated_before(template, signs, turns):
+                (found if len(found) < MAX_CONTAINERS else more).append(container)
         for program in template.programs:
             (found if len(found) < MAX_CONTAINERS else more).append(
                 ContainerView(template, program.path, program.body, signs, turns, program, held)
@@ -203,6 +209,21 @@ def read_containers(templates: tuple[PodTemplate, ...], signs: Signs) -> tuple[C
         found = sorted([*found, *more], key=_without_accelerators)[:MAX_CONTAINERS]
     turns.containers = tuple(found)
     return turns.containers
+
+
+def _accelerated_before(template: PodTemplate, signs: Signs, turns: _Turns) -> list[ContainerView]:
+    """Init containers and sidecars that hold accelerators: others only prepare."""
+    found: list[ContainerView] = []
+    for path, body, role in containers_of(template, with_resources=True):
+        if role == "container":
+            break
+        if len(found) == MAX_CONTAINERS:
+            turns.left_out = True
+            break
+        container = ContainerView(template, path, body, signs, turns, role=role)
+        if container.accelerated:
+            found.append(container)
+    return found
 
 
 def _without_accelerators(container: ContainerView) -> bool:

@@ -7,7 +7,9 @@ told how to meet, or where their kind makes them together; the parallel Pods of 
 from typing import TYPE_CHECKING
 
 from signalbox.workload.containers import ContainerView
+from signalbox.workload.judgement import Evidence
 from signalbox.workload.started import Started
+from signalbox.workload.vocabulary import MAX_NAME
 
 if TYPE_CHECKING:
     from signalbox.workload.view import WorkloadView
@@ -18,31 +20,53 @@ _PLAIN_GROUPS = ("", "apps", "batch")
 
 def is_distributed(view: "WorkloadView") -> bool:
     """Whether several processes work on one run."""
+    return distributed_by(view) is not None
+
+
+def distributed_by(view: "WorkloadView") -> Evidence | None:
+    """What says that several processes work on one run; None where nothing does."""
     pods = view.pods
     several = pods is None or pods > 1
     if several and view.acts_as.runs != "forever":
         if view.acts_as.group not in _PLAIN_GROUPS:
-            return True
-        if any(template.spec.get("subdomain") for template in view.templates):
-            return True
-    return any(_says_so(container, view, several) for container in view.containers)
+            return Evidence(("kind",), view.kind.kind, "its Pods are made together")
+        for template in view.running_templates:
+            subdomain = template.spec.get("subdomain")
+            if subdomain:
+                shown = subdomain[:MAX_NAME] if isinstance(subdomain, str) else ""
+                return Evidence((*template.spec_path, "subdomain"), shown, "its Pods find each other by name")
+    for container in view.containers:
+        found = _says_so(container, view, several)
+        if found is not None:
+            return found
+    return None
 
 
-def _says_so(container: ContainerView, view: "WorkloadView", several: bool) -> bool:
+def _says_so(container: ContainerView, view: "WorkloadView", several: bool) -> Evidence | None:
     for started in container.started:
         if started.target is None:
             continue
         if started.target.launchers:
             counted = _processes(started)
             if counted is True:
-                return True
+                return _launched(started, "starts several processes")
             if several or (counted is None and (view.accelerators.per_pod > 1 or view.accelerators.placeholder)):
-                return True
-        elif several and any(option.meaning.meets for option in started.options):
-            return True
+                return _launched(started, "starts processes in several Pods" if several else "starts one an accelerator")
+        elif several:
+            for option in started.options:
+                if option.meaning.meets:
+                    shown = started.shown(option)
+                    return Evidence(started.invocation.field(option.at), shown, "its Pods are told how to meet")
     if several:
-        return any(name in view.signs.distributed.environment for _, name, _ in container.variables)
-    return False
+        for index, name, _ in container.variables:
+            if name in view.signs.distributed.environment:
+                return Evidence((*container.path, "env", index), name, "its Pods are told how to meet")
+    return None
+
+
+def _launched(started: Started, note: str) -> Evidence:
+    launchers = started.target.launchers if started.target is not None else ()
+    return Evidence(started.invocation.field(0), launchers[0] if launchers else "", note)
 
 
 def _processes(started: Started) -> bool | None:

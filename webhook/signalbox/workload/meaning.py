@@ -28,6 +28,7 @@ class Meaning(NamedTuple):
     written_by: frozenset[str] = frozenset()
     choice: bool = False
     switch: Saying | None = None
+    several_words: bool = False
 
 
 def meaning_of(name: str, signs: Signs) -> Meaning | None:
@@ -58,7 +59,7 @@ def _work_out(name: str, signs: Signs) -> Meaning | None:
         choice=last in signs.commands.choices,
         switch=signs.types.switches.get(last),
     )
-    return meaning if any(meaning) else None
+    return meaning._replace(several_words="_" in last) if any(meaning) else None
 
 
 def _role(name: str, whole: str, last: str, signs: CheckpointSigns) -> Role:

@@ -62,10 +62,12 @@ def _read(words: list[str], signs: Signs) -> Named:
 
 def _part(words: list[str], signs: Signs) -> Named:
     names = signs.names
-    core = _without_fillers(words, names)
+    core = _without_fillers(words, signs)
     refused = bool(core) and _refuses(core, names)
     saying = plain = None
     met = False
+    # `train_test` is one work, not the tests of a training.
+    whole = "_".join(core)
     for start in range(len(words)):
         phrase = ""
         for word in words[start : start + MAX_PHRASE]:
@@ -75,17 +77,17 @@ def _part(words: list[str], signs: Signs) -> Named:
                 continue
             trains = found.says in TRAINING_TYPES
             met = met or trains
-            if trains and refused:
+            if trains and refused and phrase != whole:
                 continue
             if saying is None or found.rank < saying.rank:
                 saying = found
             if found.general or (plain is not None and plain.rank <= found.rank):
                 continue
-            if not trains or _in_place(phrase, core, names):
+            if not trains or _in_place(phrase, whole, names):
                 plain = found
     if saying is None and not met:
         return _NOTHING
-    order = bool(core) and "_".join(core) in names.orders
+    order = whole in names.orders
     part = bool(core) and core[-1] in names.parts
     if part and plain is not None and plain.says in TRAINING_TYPES:
         plain = None
@@ -107,8 +109,7 @@ def _refuses(core: list[str], names: NameSigns) -> bool:
     return len(meant) > 1 and last in names.tasks and not _begins_with(meant, names.orders)
 
 
-def _in_place(phrase: str, core: list[str], names: NameSigns) -> bool:
-    whole = "_".join(core)
+def _in_place(phrase: str, whole: str, names: NameSigns) -> bool:
     return whole == phrase or whole.endswith("_" + phrase) or (phrase in names.orders and whole.startswith(phrase + "_"))
 
 
@@ -116,15 +117,15 @@ def _begins_with(words: list[str], orders: frozenset[str]) -> bool:
     return any("_".join(words[:length]) in orders for length in range(1, min(MAX_PHRASE, len(words)) + 1))
 
 
-def _without_fillers(words: list[str], names: NameSigns) -> list[str]:
-    """The words between those at both ends that add nothing: ``run_train_v2`` is ``train``."""
+def _without_fillers(words: list[str], signs: Signs) -> list[str]:
+    """The words between those at both ends that add nothing: ``run_train_v2`` and ``ray_train`` are ``train``."""
     start, end = 0, len(words)
-    while start < end and _adds_nothing(words[start], names):
+    while start < end and _adds_nothing(words[start], signs):
         start += 1
-    while end > start and _adds_nothing(words[end - 1], names):
+    while end > start and _adds_nothing(words[end - 1], signs):
         end -= 1
     return words[start:end]
 
 
-def _adds_nothing(word: str, names: NameSigns) -> bool:
-    return len(word) == 1 or word.isdigit() or word in names.fillers
+def _adds_nothing(word: str, signs: Signs) -> bool:
+    return len(word) == 1 or word.isdigit() or word in signs.names.fillers or word in signs.frameworks.words

@@ -4,15 +4,20 @@ import re
 from enum import IntEnum
 from typing import NamedTuple
 
+from signalbox.fieldpath import Path
 from signalbox.workload.command import program_name
-from signalbox.workload.judgement import Evidence
+from signalbox.workload.judgement import TRAINING_TYPES, Evidence
+from signalbox.workload.naming import Named, named
 from signalbox.workload.signs import Signs
-from signalbox.workload.started import Started
-from signalbox.workload.vocabulary import Saying
+from signalbox.workload.started import Option, Started
+from signalbox.workload.vocabulary import Saying, option_name
 
 _SUB_COMMAND = re.compile(r"[a-z][a-z0-9_:-]*+\Z")
 _MAX_SUB_COMMANDS = 2
-_SWITCHED_OFF = frozenset({"false", "0", "no", "none"})
+_SWITCHED_ON = frozenset({"", "true", "1", "yes", "on"})
+_SWITCHED_OFF = frozenset({"false", "0", "no", "none", "off"})
+# Scripts of languages for the web: what they are called says little about training.
+_OF_THE_WEB = (".js", ".mjs", ".cjs", ".ts", ".rb", ".php", ".pl")
 # What a program text does in the end: it may load and prepare before it trains, and train before it serves.
 PRECEDENCE_IN_CODE = (
     "inference",
@@ -35,32 +40,57 @@ class Strength(IntEnum):
 
 
 class Said(NamedTuple):
-    """One sign that was met."""
+    """One sign that was met.
+
+    ``backed``: a launcher or an option of training stands beside it. ``order``: it is nothing but the order to train.
+    """
 
     saying: Saying
     evidence: Evidence
     strength: Strength
     background: bool = False
+    backed: bool = False
+    order: bool = False
+
+    @property
+    def trains(self) -> bool:
+        """Whether it speaks for training."""
+        return self.saying.says in TRAINING_TYPES
 
 
-def what_it_says(started: Started, signs: Signs) -> Said | None:
+def what_it_says(started: Started, signs: Signs, accelerated: bool) -> Said | None:
     """The type that one invocation speaks for, the specific before the general."""
     target = started.target
     if target is not None and target.role == "program" and target.name in signs.commands.utilities:
         return None
-    said = _by_name(started, signs)
-    if said is not None and said.saying.says != "training":
-        return said
-    by_option = _by_options(started, signs)
+    # What a launcher starts has the accelerators of other Pods, where it has none of its own.
+    said = _by_name(started, signs, accelerated or (target is not None and bool(target.launchers)))
+    if said is not None and not said.trains:
+        return None if _only_asks(started, said, signs) else said
+    by_option, chosen, off = _by_options(started, signs)
+    if said is None and by_option is not None and by_option.saying.says == "fine-tuning" and _takes_back(started, signs):
+        # `score_reward_model.py --lora x`: an adapter is given to what uses one, too.
+        return None
+    if said is not None or by_option is None or by_option.trains:
+        if chosen is not None and (said is not None or by_option is not None or chosen.backed):
+            return chosen._replace(backed=False)
+        if off:
+            return None
     if said is None:
-        return by_option or _by_launcher(started, signs)
-    # `train.py --mode eval` evaluates and `train.py --lora_r 8` fine-tunes: an option is more specific than "train".
-    if by_option is not None and (by_option.saying.says == "fine-tuning" or by_option.strength is Strength.NAMED):
-        return by_option
-    return said
+        found = by_option or _by_launcher(started, signs)
+        return None if found is not None and found.saying.general and not accelerated else found
+    if by_option is not None:
+        # `train.py --mode eval` evaluates and `train.py --lora_r 8` fine-tunes: an option is more specific than "train".
+        specific = by_option.saying.says == "fine-tuning" or by_option.strength is Strength.NAMED
+        if said.saying.says == "training" and specific:
+            return by_option
+        if not by_option.trains and by_option.strength is Strength.NAMED:
+            return by_option
+    backed = (by_option is not None and by_option.trains) or (target is not None and bool(target.launchers))
+    return Said(said.saying, said.evidence, said.strength, said.background, True, said.order) if backed else said
 
 
-def _by_name(started: Started, signs: Signs) -> Said | None:
+def _by_name(started: Started, signs: Signs, accelerated: bool) -> Said | None:
     target, types = started.target, signs.types
     if target is None:
         return None
@@ -72,6 +102,11 @@ def _by_name(started: Started, signs: Signs) -> Said | None:
             return None
         spoken, piece = min(in_code, key=lambda one: PRECEDENCE_IN_CODE.index(one[0].says))
         return _said(spoken, path, _code_line(target.name, piece), started)
+    if target.through:
+        # What is known speaks for itself, whatever it is handed: `neuron_parallel_compile torchrun train.py`.
+        known = types.of_command((program_name(target.through).lower(),))
+        if known is not None:
+            return _said(known, invocation.field(0), target.through, started)
     name, shown = target.name, target.name
     saying: Saying | None
     subs = _sub_commands(started)
@@ -80,7 +115,7 @@ def _by_name(started: Started, signs: Signs) -> Said | None:
         saying = types.of_module(name.lower())
         if saying is not None and name.lower() not in types.modules:
             # A package that does several things: `axolotl.cli.evaluate` evaluates.
-            by_stem = types.of_name(stem)
+            by_stem = named(stem, signs).saying
             saying = by_stem if by_stem is not None and by_stem.rank < saying.rank else saying
         parent = name.rpartition(".")[0].rpartition(".")[2]
         shown = f"-m {name}"
@@ -91,18 +126,64 @@ def _by_name(started: Started, signs: Signs) -> Said | None:
         parent = folder if target.role == "script" else ""
         saying = types.of_command((file.lower(), *subs)) if file else None
     if saying is not None:
-        return _said(saying, path, " ".join((shown, *subs)), started)
+        return None if saying.general and not accelerated else _said(saying, path, " ".join((shown, *subs)), started)
     if target.role == "program" and (name in signs.commands.utilities or name.startswith("-")):
         return None
-    saying = types.of_name(stem)
-    if saying is None and stem.lower() in signs.commands.generic_scripts:
-        saying = types.of_name(parent)
-    strength = Strength.WEAK if target.role == "program" else Strength.NAMED
+    generic = stem.lower() in signs.commands.generic_scripts
+    # What stands in a folder or package and says nothing by itself is named by that: `trainer/app.py`.
+    by_name = named(f"{parent} {stem}" if generic and parent else stem, signs)
+    weak = target.role == "program" or by_name.part or name.endswith(_OF_THE_WEB) or (generic and target.role == "script")
+    best = _counts(by_name, accelerated)
+    found = None if best is None else _named(best, by_name, path, shown, started, weak)
+    # The words after a program that is not known may be anything; nor does one say more of what trains for others.
+    if by_name.refused or (target.role == "program" and not accelerated):
+        return found or _handed_over(started, signs, accelerated)
     for sub in subs:
-        by_sub = types.of_name(sub)
-        if by_sub is not None and (saying is None or by_sub.rank < saying.rank):
-            saying, shown = by_sub, f"{shown} {sub}"
-    return _said(saying, path, shown, started, strength) if saying is not None else None
+        by_sub = named(sub, signs)
+        best = _counts(by_sub, accelerated)
+        if best is not None and (found is None or best.rank < found.saying.rank):
+            shown = f"{shown} {sub}"
+            found = _named(best, by_sub, path, shown, started, target.role == "program")
+    if found is None and accelerated and subs and subs[0] in types.switches:
+        # `main.py test`: a sub-command that is the plain name of a work.
+        return _said(types.switches[subs[0]], path, f"{shown} {subs[0]}", started, Strength.NAMED)
+    return found or _handed_over(started, signs, accelerated)
+
+
+def _counts(name: Named, accelerated: bool) -> Saying | None:
+    return name.saying if accelerated else name.plain
+
+
+def _named(saying: Saying, name: Named, path: Path, shown: str, started: Started, weak: bool) -> Said:
+    return _said(saying, path, shown, started, Strength.WEAK if weak else Strength.NAMED, order=name.order)
+
+
+def _handed_over(started: Started, signs: Signs, accelerated: bool) -> Said | None:
+    """What a script says that another program was handed to: `train.sh python main.py`."""
+    through = started.target.through if started.target is not None else ""
+    if not through:
+        return None
+    by_name = named(program_name(through).rpartition(".")[0] or program_name(through), signs)
+    saying = _counts(by_name, accelerated)
+    return None if saying is None else _named(saying, by_name, started.invocation.field(0), through, started, True)
+
+
+def _takes_back(started: Started, signs: Signs) -> bool:
+    """Whether a script's name says that it is about training and does none."""
+    target = started.target
+    if target is None or target.role not in ("script", "module"):
+        return False
+    file = program_name(target.name)
+    return named(file.rpartition(".")[2 if target.role == "module" else 0] or file, signs).refused
+
+
+def _only_asks(started: Started, said: Said, signs: Signs) -> bool:
+    """Whether a server's program is only asked something: `vllm --version`, `ollama list`."""
+    if said.saying.says != "inference" or started.target is None:
+        return False
+    after = started.target.at + 1
+    words = started.invocation.words[after : after + _MAX_SUB_COMMANDS]
+    return any(word in signs.commands.asks for word in words)
 
 
 def _by_launcher(started: Started, signs: Signs) -> Said | None:
@@ -116,26 +197,57 @@ def _by_launcher(started: Started, signs: Signs) -> Said | None:
     return None
 
 
-def _by_options(started: Started, signs: Signs) -> Said | None:
+def _turned(option: Option) -> bool | None:
+    value = option.value.lower()
+    if value in _SWITCHED_OFF:
+        return False
+    if value in _SWITCHED_ON or (not option.joined and value[:1] == "-"):
+        return True
+    # An option of one word may take a value (`--test data.csv`), and what follows another is none of its own.
+    return True if option.meaning.several_words and not option.joined else None
+
+
+def _by_options(started: Started, signs: Signs) -> tuple[Said | None, Said | None, bool]:
+    """What its options say, the work that switches turn on instead of training, and whether they turn training off."""
     best: Said | None = None
+    chosen: Said | None = None
+    on = off = False
     for option in started.options:
         if option.at < started.at:
             continue
-        if option.meaning.selects:
-            saying, strength = signs.types.of_name(option.value), Strength.NAMED
+        saying: Saying | None
+        meaning = option.meaning
+        if meaning.switch is not None:
+            turned = _turned(option)
+            if meaning.switch.says in TRAINING_TYPES:
+                on, off = on or turned is True, off or turned is False
+            elif turned and (chosen is None or meaning.switch.rank < chosen.saying.rank):
+                path, shown = started.invocation.field(option.at), started.shown(option)
+                # `--eval-only` says so alone, `--test` only beside a sign that this is a program that trains.
+                chosen = _said(meaning.switch, path, shown, started, Strength.NAMED, backed=meaning.several_words)
+        if meaning.selects or meaning.choice:
+            saying, strength = signs.types.switches.get(option_name(option.value)), Strength.NAMED
+            if saying is None and meaning.selects:
+                saying = named(option.value, signs).saying
         else:
-            saying, strength = option.meaning.type, Strength.WEAK
+            saying, strength = meaning.type, Strength.WEAK
         if saying is None or option.value.lower() in _SWITCHED_OFF:
             continue
         if best is None or (-strength, saying.rank) < (-best.strength, best.saying.rank):
             best = _said(saying, started.invocation.field(option.at), started.shown(option), started, strength)
-    return best
+    return best, None if on else chosen, off and not on
 
 
 def _said(
-    saying: Saying, path: "tuple[str | int, ...]", shown: str, started: Started, strength: Strength = Strength.KNOWN
+    saying: Saying,
+    path: Path,
+    shown: str,
+    started: Started,
+    strength: Strength = Strength.KNOWN,
+    backed: bool = False,
+    order: bool = False,
 ) -> Said:
-    return Said(saying, Evidence(path, shown, saying.reason), strength, started.invocation.background)
+    return Said(saying, Evidence(path, shown, saying.reason), strength, started.invocation.background, backed, order)
 
 
 def _sub_commands(started: Started) -> tuple[str, ...]:

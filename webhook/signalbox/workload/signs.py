@@ -51,8 +51,12 @@ class SpotLabel:
 
     def matches(self, value: str) -> bool:
         """Whether the label marks spot with this value."""
-        lowered = value.lower()
+        lowered = value.lower().replace("_", "-")
         return lowered in self.values if self.values else lowered not in ("false", "no", "0")
+
+    def is_other(self, value: str) -> bool:
+        """Whether the label marks any other capacity with this value."""
+        return value.lower().replace("_", "-") in self.others
 
 
 class Wrapper(NamedTuple):

@@ -25,7 +25,7 @@ _NO: Judgement = Judgement("no")
 def judge_spot(view: "WorkloadView") -> Judgement:
     """The strongest of all templates: ``demanded``, ``preferred``, ``permitted``, ``no``."""
     best = _NO
-    for template in view.templates:
+    for template in view.running_templates:
         found = _judge_template(template, view.signs)
         if SPOT_STATES.index(found.state or "no") < SPOT_STATES.index(best.state or "no"):
             best = found
@@ -47,7 +47,7 @@ def _judge_template(template: PodTemplate, signs: Signs) -> Judgement:
             continue
         if label.matches(_text(value)):
             evidence.append(Evidence((*template.spec_path, "nodeSelector", key), _text(value)))
-        else:
+        elif not label.others or label.is_other(_text(value)):
             excluded = True
     node_affinity = mapping(mapping(affinity).get("nodeAffinity")) if affinity else {}
     permitted: list[Evidence] = []
@@ -75,7 +75,8 @@ def _required(affinity: dict[str, Any], spec: Path, signs: Signs) -> tuple[list[
     Terms are alternatives: spot is demanded only where each of them does.
     """
     required = mapping(affinity.get("requiredDuringSchedulingIgnoredDuringExecution"))
-    terms = [term for term in members(required.get("nodeSelectorTerms")) if isinstance(term, dict)]
+    # A term without an expression matches no node (kubernetes `NodeSelectorTerm`): it is no way round the others.
+    terms = [term for term in members(required.get("nodeSelectorTerms")) if isinstance(term, dict) and _asks(term)]
     base: Path = (*spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
     demands: list[Evidence] = []
     allows: list[Evidence] = []
@@ -91,6 +92,10 @@ def _required(affinity: dict[str, Any], spec: Path, signs: Signs) -> tuple[list[
     if terms and demanding == len(terms):
         return demands, [], False
     return [], demands + allows, bool(terms) and forbidding == len(terms)
+
+
+def _asks(term: dict[str, Any]) -> bool:
+    return bool(term.get("matchExpressions") or term.get("matchFields"))
 
 
 def _term(term: dict[str, Any], path: Path, signs: Signs) -> tuple[list[Evidence], str]:
@@ -124,9 +129,13 @@ def _expression(expression: dict[str, Any], label: SpotLabel) -> str:
     if operator == "In" and values:
         if matching == len(values):
             return "demands"
-        return "allows" if matching else "forbids"
-    if operator == "NotIn" and matching:
-        return "forbids"
+        if matching:
+            return "allows"
+        return "forbids" if not label.others or all(label.is_other(value) for value in values) else ""
+    if operator == "NotIn":
+        if matching:
+            return "forbids"
+        return "demands" if any(label.is_other(value) for value in values) else ""
     return ""
 
 
@@ -170,7 +179,7 @@ def _resources(template: PodTemplate, signs: Signs) -> list[Evidence]:
         resources = mapping(container.get("resources"))
         for section in ("limits", "requests"):
             for resource, quantity in mapping(resources.get(section)).items():
-                if isinstance(resource, str) and signs.is_spot_resource(resource):
+                if isinstance(resource, str) and "/" in resource and signs.is_spot_resource(resource):
                     found.append(Evidence((*path, "resources", section, resource), _text(quantity)))
     return found
 

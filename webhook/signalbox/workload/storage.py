@@ -1,6 +1,7 @@
 """Where a path or URL of a container is kept, and whether it outlives the Pod."""
 
 import posixpath
+import re
 from bisect import bisect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,6 +21,9 @@ OWN_DISK = "the container's own disk, gone with the Pod"
 # What names the thing behind a volume.
 _WHAT = ("claimName", "driver", "server")
 _PLACEHOLDER = "only a placeholder says where"
+NO_BUCKET = "names no bucket"
+_HOST = re.compile(r"[A-Za-z0-9][^\s/]*+(?:/|\Z)")
+_NOT_IN_WORDS = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,8 @@ class Storage:
 
     def find(self, where: str, folder: str = "") -> Place | None:
         """The place of a path or URL; None where it is neither. ``folder`` is the one it is relative to."""
-        where = where.strip()
+        # The value of a gin option is quoted: `--gin.MODEL_DIR="gs://…"`.
+        where = where.strip(" \t\n\"'")
         if not where:
             return None
         if len(where) > LONGEST_PATH:
@@ -96,13 +101,21 @@ class Storage:
         if scheme == "file":
             return self.find("/" + rest.lstrip("/")) if rest.strip("/") else None
         if scheme in signs.schemes:
-            return Place("durable", "object store")
+            return Place("durable", "object store") if self._names_a_store(scheme, rest) else Place("unknown", NO_BUCKET)
         if scheme in ("http", "https"):
-            host = rest.partition("/")[0].lower()
-            return Place("durable", "object store") if any(name in host for name in signs.hosts) else None
+            host = rest.partition("/")[0].partition(":")[0].lower()
+            # A domain holds what ends in it; a name of one word is that of a host or service.
+            known = any(host.endswith("." + name) or name in (host, *host.split(".")[:1]) for name in signs.hosts)
+            return Place("durable", "object store") if known else None
         if is_placeholder(scheme):
             return Place("unknown", _PLACEHOLDER)
         return Place("unknown", f"{scheme}:// is no store that is known here")
+
+    def _names_a_store(self, scheme: str, rest: str) -> bool:
+        """Whether a bucket or host is named, or a folder where the scheme needs no host."""
+        if _HOST.match(rest) or is_placeholder(rest):
+            return True
+        return scheme in self._signs.rooted_schemes and rest[:1] == "/" and rest.strip("/") != ""
 
     def _path(self, path: str, whole: bool) -> Place:
         path = _normal(path)
@@ -162,6 +175,13 @@ class Storage:
         driver = body.get("driver")
         if source == "csi" and isinstance(driver, str) and driver in signs.ephemeral_drivers:
             return Place("none", f"volume {name} of {driver} keeps nothing")
+        if source == "csi":
+            # An inline volume lives as long as the Pod; what is in it outlives that only on a store of its own.
+            options = mapping(body.get("volumeAttributes")).get("mountOptions")
+            if isinstance(options, str) and "ro" in options[:MAX_NAME].split(","):
+                return Place("none", f"volume {name} is read-only")
+            if not _is_storage(driver, signs.storage_drivers):
+                return Place("unknown", f"volume {name} of a CSI driver that may keep nothing")
         if source in signs.durable_volumes:
             what = next((text for text in map(body.get, _WHAT) if isinstance(text, str) and text), "")[:MAX_NAME]
             return Place("durable", f"{source} volume {name}" + (f" ({what})" if what else ""))
@@ -171,6 +191,11 @@ class Storage:
         """A volume's source and what stands in it; empty where the template has no such volume."""
         found = self._view.volumes[self._container.template.path].get(name)
         return found or self._view.claimed_volumes.get(name, ("", {}))
+
+
+def _is_storage(driver: Any, beginnings: tuple[str, ...]) -> bool:
+    words = _NOT_IN_WORDS.split(driver[:MAX_NAME].lower()) if isinstance(driver, str) else []
+    return any(word.startswith(beginnings) for word in words)
 
 
 def volumes_of(spec: JsonObject) -> Volumes:

@@ -5,40 +5,49 @@
 """
 
 import re
+from collections.abc import Container
 from typing import Literal, NamedTuple
 
-from signalbox.workload.command import Invocation, is_shell, program_name
-from signalbox.workload.signs import CommandSigns
+from signalbox.workload.command import Invocation, is_shell, program_name, text_of_shell
+from signalbox.workload.signs import CommandSigns, Wrapper
 
-Role = Literal["script", "module", "program", "code"]
+Role = Literal["script", "module", "program", "code", "shell"]
 
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*+\Z")
 _SCRIPT = (".py", ".sh", ".bash", ".ipynb", ".jl", ".R", ".js", ".pl")
+_SHELL_SCRIPT = (".sh", ".bash")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 # `ray job submit`: a program with two sub-commands.
 _LONGEST_NAME = 3
 # Interpreter options that take the next word with them.
 _TAKES_VALUE = frozenset({"-W", "-X", "--require", "-r"})
+# How far behind a program that is not known another one is looked for, and how many words may stand between.
+_HANDED = 16
+_BETWEEN = 2
 
 
 class Target(NamedTuple):
     """What is run in the end. ``at`` is the index of its word; arguments follow it.
 
-    ``name`` is the script's file, the dotted module, the program or the code; ``launchers`` what started it.
+    ``name`` is the script's file, the dotted module, the program or the code; ``launchers`` what started it; ``through``
+    a script or program that it was handed to (``/entrypoint.sh python train.py``). A ``shell`` is one whose text is still
+    to be taken apart.
     """
 
     role: Role
     name: str
     at: int
     launchers: tuple[str, ...] = ()
+    through: str = ""
 
 
 def find_target(invocation: Invocation, signs: CommandSigns) -> Target | None:
     """The target, or None where nothing is started (an assignment alone)."""
     words = invocation.words
-    launchers: list[str] = []
+    launchers = list(invocation.launchers)
     at = 0
     searching = False
+    through = ""
     # The next word that is plainly a program: kept, so that no row of launchers has the same words searched for each.
     plain = -1
     while at < len(words):
@@ -54,39 +63,97 @@ def find_target(invocation: Invocation, signs: CommandSigns) -> Target | None:
         if words[at] in ("-m", "--module"):
             module = words[at + 1] if at + 1 < len(words) else ""
             if module not in signs.launchers:
-                return Target("module", module, at + 1, tuple(launchers))
+                return Target("module", module, at + 1, tuple(launchers), through)
             launchers.append(module)
             searching, at = True, at + 2
         elif length := _known(words, at, name, signs.launchers, signs.several_words):
             launchers.append(" ".join((name, *words[at + 1 : at + length])))
             searching, at = True, at + length
+        elif (is_shell(name) or name in signs.shells) and text_of_shell(words, at, name in signs.shells):
+            return Target("shell", name, at, tuple(launchers), through)
         elif length := _known(words, at, name, signs.wrappers, signs.several_words):
-            searching, at = True, at + length
+            at, searching = _after_wrapper(words, at, length, name, signs)
         elif name in signs.utilities:
-            return Target("program", name, at, tuple(launchers))
+            return Target("program", name, at, tuple(launchers), through)
         elif _PYTHON.match(name) or name in signs.interpreters or is_shell(name):
             target = _interpreted(invocation, at)
             if target is None:
                 break
-            if target.role == "module" and target.name in signs.launchers:
-                launchers.append(target.name)
+            inner = program_name(target.name)
+            if target.role == "module" and (length := _known(words, target.at, inner, signs.wrappers, signs.several_words)):
+                at, searching = _after_wrapper(words, target.at, length, inner, signs)
+                continue
+            if target.role in ("module", "script") and inner in signs.launchers:
+                launchers.append(inner)
                 searching, at = True, target.at + 1
                 continue
-            if target.role == "script" and program_name(target.name) in signs.launchers:
-                launchers.append(program_name(target.name))
-                searching, at = True, target.at + 1
+            handed = _handed(words, target.at, signs) if target.role == "script" and is_shell(name) else 0
+            if handed:
+                through, at, searching = through or target.name, handed, False
                 continue
-            return Target(target.role, target.name, target.at, tuple(launchers))
-        elif words[at].endswith(_SCRIPT):
-            return Target("script", words[at], at, tuple(launchers))
+            return Target(target.role, target.name, target.at, tuple(launchers), through)
+        elif (scripted := words[at].endswith(_SCRIPT)) and not words[at].endswith(_SHELL_SCRIPT):
+            return Target("script", words[at], at, tuple(launchers), through)
+        elif handed := _handed(words, at, signs):
+            through, at, searching = through or words[at], handed, False
         else:
-            return Target("program", name, at, tuple(launchers))
+            return Target("script" if scripted else "program", words[at] if scripted else name, at, tuple(launchers), through)
     if launchers:
         return Target("program", "", len(words), tuple(launchers))
     return None
 
 
-def _known(words: tuple[str, ...], at: int, name: str, names: frozenset[str], several: frozenset[str]) -> int:
+def _after_wrapper(words: tuple[str, ...], at: int, length: int, name: str, signs: CommandSigns) -> tuple[int, bool]:
+    """Where the program a wrapper starts stands, and whether that is only where the search for it begins."""
+    wrapper: Wrapper = signs.wrappers[" ".join((name, *words[at + 1 : at + length]))]
+    start = at = at + length
+    left = wrapper.words
+    known = True
+    while at < len(words):
+        word = words[at]
+        if word == "--":
+            return at + 1, False
+        if word[:1] == "-" and word != "-":
+            if word in ("-m", "--module") and word not in wrapper.options:
+                return at, False
+            if word in wrapper.options:
+                at += 1
+            elif "=" not in word:
+                # An option that is not known may take the next word with it.
+                known = False
+        elif "=" in word and _ASSIGNMENT.match(word):
+            pass
+        elif left:
+            left -= 1
+        else:
+            break
+        at += 1
+    return (at, False) if known else (start, True)
+
+
+def _handed(words: tuple[str, ...], at: int, signs: CommandSigns) -> int:
+    """Where another program stands that a program which is not known is handed, with its arguments; 0 where none does."""
+    between = 0
+    for index in range(at + 1, min(len(words) - 1, at + _HANDED)):
+        word = words[index]
+        if word == "--":
+            return index + 1 if _starts_another(words[index + 1], signs) or words[index + 1].endswith(_SCRIPT) else 0
+        if word[:1] == "-":
+            continue
+        if _starts_another(word, signs):
+            return index
+        between += 1
+        if between > _BETWEEN:
+            break
+    return 0
+
+
+def _starts_another(word: str, signs: CommandSigns) -> bool:
+    name = program_name(word)
+    return bool(_PYTHON.match(name)) or name in signs.launchers or is_shell(word)
+
+
+def _known(words: tuple[str, ...], at: int, name: str, names: Container[str], several: frozenset[str]) -> int:
     """How many words from ``at`` on are one of ``names``, the longest first; 0 for none.
 
     ``several`` are the first words of names of more than one.

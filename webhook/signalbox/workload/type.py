@@ -4,16 +4,20 @@ The containers that hold accelerators speak first, each by what it runs; its ima
 its own. Whatever answers HTTP for ever is no training, so thin signs of training beside a readiness probe say nothing.
 """
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from signalbox.fieldpath import Path, value_at
-from signalbox.workload.containers import ContainerView
+from signalbox.workload.containers import TOO_LONG, ContainerView
 from signalbox.workload.distributed import is_distributed as is_distributed
-from signalbox.workload.judgement import TRAINING_TYPES, TYPES, Evidence, Judgement
-from signalbox.workload.kinds.kind import mapping, members
+from signalbox.workload.judgement import TYPES, Evidence, Judgement
+from signalbox.workload.kinds.kind import members
 from signalbox.workload.labels import TYPE_LABEL
+from signalbox.workload.naming import named
 from signalbox.workload.said import Said, Strength
 from signalbox.workload.signs import Signs
+from signalbox.workload.started import Started
+from signalbox.workload.target import Target
 from signalbox.workload.vocabulary import Saying, option_name
 
 if TYPE_CHECKING:
@@ -31,8 +35,11 @@ _PRECEDENCE = {
     "batch-inference": 6,
     "data-processing": 7,
 }
+# More of the same says nothing new.
+_MAX_EVIDENCE = 16
 # Commands that only wait are short.
 _MAX_IDLE = 16
+_LOOPS = ("while ", "until ", "for ", "trap ")
 _PROBES = ("readinessProbe", "livenessProbe", "startupProbe")
 _ANSWERS = Saying("inference", "answers requests on accelerators", 10_000)
 _SERVES_PORT = Saying("inference", "a port on accelerators that are held for ever", 10_000)
@@ -66,7 +73,7 @@ def infer_type(view: "WorkloadView") -> Judgement:
     elif kind.type is not None and _leave_it_open(speakers, view.signs):
         state, evidence = kind.type, _made_for(view)
     else:
-        return Judgement(None)
+        return Judgement(None, _left_out(speakers))
     if state == "batch-inference" and kind.runs == "forever":
         # What runs a model and never ends serves it.
         state = "inference"
@@ -75,9 +82,59 @@ def infer_type(view: "WorkloadView") -> Judgement:
     return Judgement(state, (evidence,))
 
 
+class Heard(NamedTuple):
+    """One sign in the manifest. ``outdone``: why it has no say there, whatever others say."""
+
+    said: Said
+    outdone: str = ""
+
+
+def heard(view: "WorkloadView") -> Iterator[Heard]:
+    """Every sign there is, in the order in which containers and their signs are asked.
+
+    The judgement stops asking where it has its answer; this is for a person who wants to know what was outvoted.
+    """
+    speakers = _speakers(view)
+    for container in view.containers:
+        outdone = "" if container in speakers else "stands beside the container with the accelerators"
+        for one in _heard_in(container, view):
+            yield one._replace(outdone=outdone or one.outdone)
+    kind = view.acts_as
+    referred = None if kind.named_by is None else _by_reference(view, kind.named_by)
+    if referred is not None:
+        yield Heard(referred)
+    if kind.type is not None:
+        made_for = _made_for(view)
+        yield Heard(Said(Saying(kind.type, made_for.note), made_for, Strength.WEAK))
+
+
+def _heard_in(container: ContainerView, view: "WorkloadView") -> Iterator[Heard]:
+    signs, runs = view.signs, view.acts_as.runs
+    ends = runs in ("once", "schedule") or container.role == "init"
+    for said in container.said:
+        if said is not None:
+            yield Heard(said, TOO_LONG if container.unread and not said.trains else "")
+    own = bool(members(container.body.get("command")))
+    rest: list[Said | None] = [_by_environment(container, signs)]
+    answers = _probe(container)
+    if container.accelerated:
+        rest += [None if answers is None else Said(_ANSWERS, answers, Strength.WEAK)]
+        rest += [] if ends else _by_holding(container, signs, runs == "forever")
+    image = _by_image(container, signs, ends)
+    if image is not None:
+        yield Heard(image, "the container has a command of its own" if own else "")
+    if container.role != "init":
+        yield from (Heard(said) for said in rest if said is not None)
+
+
+def _left_out(speakers: list[ContainerView]) -> tuple[Evidence, ...]:
+    """Why nothing is said, where it is for what could not be read: that must not pass for plainly nothing."""
+    return tuple([Evidence(container.path, "", TOO_LONG) for container in speakers if container.unread][:_MAX_EVIDENCE])
+
+
 def _by_reference(view: "WorkloadView", field: Path) -> Said | None:
     name = value_at(view.object, field)
-    saying = view.signs.types.of_name(name) if isinstance(name, str) else None
+    saying = named(name, view.signs).saying if isinstance(name, str) else None
     if saying is None or saying.general:
         return None
     return Said(saying, Evidence(field, name, saying.reason), Strength.WEAK)
@@ -119,47 +176,77 @@ def _speakers(view: "WorkloadView") -> list[ContainerView]:
 def judge_container(container: ContainerView, view: "WorkloadView") -> Said | None:
     """What one container's work is."""
     signs = view.signs
-    forever = view.acts_as.runs == "forever"
-    ends = view.acts_as.runs in ("once", "schedule")
-    said = _by_commands(container)
-    if container.unread and (said is None or not _stands(said)):
+    runs = view.acts_as.runs
+    # An init container ends, whatever it prepares.
+    ends = runs in ("once", "schedule") or container.role == "init"
+    said = _by_commands(container, ends)
+    if container.unread and (said is None or not said.trains):
         # Whatever follows could only turn it into training, so nothing else is said of a program that was not read to
         # its end: evaluation in front of it excuses from no rule. Nor is it called training: a name that says nothing
         # hides as much.
         return None
     if said is None and not members(container.body.get("command")):
         said = _by_image(container, signs, ends)
+    if container.role == "init":
+        return said
     answers = _probe(container)
     if said is None and answers is None:
         said = _by_environment(container, signs)
-    if said is not None and forever and said.strength is Strength.WEAK and said.saying.says in TRAINING_TYPES:
-        # A service that takes orders to train is no training, nor is an image named for the training of people. A
-        # script that trains may well report its health.
-        thin = answers is not None or not container.accelerated or said.evidence.path[-1] == "image"
-        return None if thin else said
+    if said is not None and said.trains and not ends and _is_doubtful(said, container, answers, runs == "forever", signs):
+        said = None
+        if answers is None:
+            return None
     if said is None and answers is not None and container.accelerated:
         return Said(_ANSWERS, answers, Strength.WEAK)
     if said is None and container.accelerated and not ends:
-        return _idle(container, signs) or (_by_port(container, signs) if forever else None)
+        return next(_by_holding(container, signs, runs == "forever"), None)
     return said
 
 
-def _by_commands(container: ContainerView) -> Said | None:
+def _by_holding(container: ContainerView, signs: Signs, forever: bool) -> Iterator[Said]:
+    """What is told by holding accelerators where nothing is said of the work: it waits for a person, or for requests."""
+    for said in (_idle(container, signs, forever), _by_port(container, signs) if forever else None):
+        if said is not None:
+            yield said
+
+
+def _is_doubtful(said: Said, container: ContainerView, answers: Evidence | None, forever: bool, signs: Signs) -> bool:
+    """Whether what runs until it is stopped is rather a service, though words of training stand in it.
+
+    A service that takes orders to train is no training, nor is an image named for the training of people. A script that
+    trains may well report its health.
+    """
+    if said.strength is Strength.KNOWN:
+        return False
+    serves = answers is not None or _by_port(container, signs) is not None
+    if said.strength is Strength.WEAK:
+        return serves or (forever and (not container.accelerated or said.evidence.path[-1] == "image"))
+    if container.accelerated or said.backed:
+        return False
+    return serves or (forever and not said.order)
+
+
+def _by_commands(container: ContainerView, ends: bool) -> Said | None:
     best: Said | None = None
+    server: Said | None = None
     for said in container.said:
-        if said is None or (said.saying.general and not container.accelerated):
+        if said is None:
             continue
         if _serves(said):
-            # It serves until it is stopped: whatever stood before it only prepared that.
-            return said
+            server = said
+            continue
+        if said.trains and not said.background:
+            # The script went on behind the server: that is not what it is for.
+            server = None
         if best is None or _order(said) < _order(best):
             best = said
-    return best
-
-
-def _stands(said: Said) -> bool:
-    """Whether a sign is not outdone by any that may follow it."""
-    return said.saying.says in TRAINING_TYPES or _serves(said)
+    if server is None or best is None or not best.trains:
+        # It serves until it is stopped: whatever stood before it only prepared that.
+        return server or best
+    if server.strength is not Strength.KNOWN and not best.background:
+        return best
+    # A server that comes last in what is to end by itself is no reason to overlook a run before it.
+    return best if ends and (best.backed or best.strength is Strength.KNOWN) else server
 
 
 def _serves(said: Said) -> bool:
@@ -179,7 +266,8 @@ def _by_image(container: ContainerView, signs: Signs, ends: bool) -> Said | None
     saying = signs.types.of_image(image)
     if saying is None and not members(container.body.get("args")):
         repository = image.partition("@")[0].rpartition("/")[2].partition(":")[0]
-        saying = signs.types.of_name(repository)
+        by_name = named(repository, signs)
+        saying = by_name.saying if container.accelerated else by_name.plain
     # What a program is called may be general; an image of a Job is mostly named for what it comes from.
     if saying is None or (saying.general and (ends or not container.accelerated)):
         return None
@@ -203,7 +291,9 @@ def _by_environment(container: ContainerView, signs: Signs) -> Said | None:
 
 def _probe(container: ContainerView) -> Evidence | None:
     for probe in _PROBES:
-        body = mapping(container.body.get(probe))
+        body = container.body.get(probe)
+        if type(body) is not dict:
+            continue
         for how in ("httpGet", "grpc"):
             if isinstance(body.get(how), dict):
                 return Evidence((*container.path, probe, how), _probe_text(body[how]))
@@ -229,14 +319,29 @@ def _by_port(container: ContainerView, signs: Signs) -> Said | None:
     return None
 
 
-def _idle(container: ContainerView, signs: Signs) -> Said | None:
-    """``sleep infinity`` on accelerators."""
+def _idle(container: ContainerView, signs: Signs, forever: bool) -> Said | None:
+    """``sleep infinity`` on accelerators, or nothing but naps again and again."""
+    idle = signs.commands.idle
+    nap: tuple[Started, Target] | None = None
+    only_naps = True
     for started in container.started:
         target = started.target
         if target is None or target.role != "program":
+            only_naps = False
             continue
         words = started.invocation.words
-        if len(words) <= _MAX_IDLE and " ".join((target.name, *words[target.at + 1 :])) in signs.commands.idle:
-            evidence = Evidence(started.invocation.field(target.at), " ".join(words), _WAITS.reason)
-            return Said(_WAITS, evidence, Strength.WEAK)
-    return None
+        if len(words) <= _MAX_IDLE and " ".join((target.name, *words[target.at + 1 :])) in idle:
+            return _waits(started, target)
+        only_naps = only_naps and target.name in idle
+        nap = nap or (started, target)
+    return _waits(*nap) if only_naps and nap is not None and (forever or _loops(container)) else None
+
+
+def _loops(container: ContainerView) -> bool:
+    texts = (*members(container.body.get("command")), *members(container.body.get("args")))
+    return any(isinstance(text, str) and text.lstrip().startswith(_LOOPS) for text in texts[:_MAX_IDLE])
+
+
+def _waits(started: Started, target: Target) -> Said:
+    evidence = Evidence(started.invocation.field(target.at), " ".join(started.invocation.words[:_MAX_IDLE]), _WAITS.reason)
+    return Said(_WAITS, evidence, Strength.WEAK)

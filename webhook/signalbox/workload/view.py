@@ -136,9 +136,21 @@ class WorkloadView:
         return None if None in counts else sum(pods for pods in counts if pods is not None)
 
     @lazy
+    def running_templates(self) -> tuple[PodTemplate, ...]:
+        """The templates that make Pods: what one says of which none are made counts nowhere, unless no other is there.
+
+        What runs for ever is scaled later, and nobody asks us then.
+        """
+        templates = self.templates
+        if len(templates) == 1 or self.acts_as.runs not in ("once", "schedule"):
+            return templates
+        running = tuple([template for template in templates if template.pods != 0 or template.virtual])
+        return running if any(template.pods != 0 for template in running) else templates
+
+    @lazy
     def containers(self) -> tuple[ContainerView, ...]:
         """The containers that run while the workload does, with what each starts."""
-        return read_containers(self.templates, self.signs)
+        return read_containers(self.running_templates, self.signs)
 
     @lazy
     def volumes(self) -> dict[Path, Volumes]:
@@ -195,7 +207,7 @@ class WorkloadView:
     @lazy
     def priority(self) -> Priority:
         """The lowest priority that counts."""
-        return judge_priority(self.object, self.templates, self.queue_metadata, self.cluster, self.kind.priority)
+        return judge_priority(self.object, self.running_templates, self.queue_metadata, self.cluster, self.kind.priority)
 
     @lazy
     def spot(self) -> Judgement:
@@ -228,7 +240,8 @@ class WorkloadView:
         return checkpoint.judge_checkpoint(self)
 
 
-# What injectors cannot change: they write labels, annotations, tolerations, priority, grace, queue.
+# What injectors cannot change: they write labels, annotations, tolerations, node selectors, priority, grace, queue. Where
+# they write environment variables, the view is made anew.
 _KEPT_BY_INJECTION = ("containers", "accelerators", "owner", "namespace")
 # What rests on the containers, and on labels and annotations of ours alone.
 _KEPT_UNLESS_DECLARED = ("type", "distributed", "framework", "checkpoint")

@@ -1,0 +1,374 @@
+"""What each check of the catalog refuses and, as much, what it leaves alone."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from signalbox.finding import Finding
+from signalbox.fix import apply_fixes
+from tests.manifests import deployment, gpu_job, job_set, pod_spec
+from tests.world import Cluster, judged, policy, request, setup, yaml
+
+
+def problems(check: str, manifest: Any, old: Any = None, cluster: Any = None, **parameters: Any) -> dict[str, Finding]:
+    """What a check finds under a rule in force, by key."""
+    body = (
+        f"rules: [{{name: r, check: {check}, with: {parameters}, mode: enforce}}]"
+        if parameters
+        else (f"rules: [{{name: r, check: {check}, mode: enforce}}]")
+    )
+    found = judged(setup(policy(body), cluster=cluster), request(manifest, old)).findings
+    return {finding.key: finding for finding in found if finding.result.value == "fail"}
+
+
+def with_(make: Any, **spec: Any) -> Any:
+    made = make()
+    made["spec"].update(spec)
+    return made
+
+
+def cron(**spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {"name": "nightly", "namespace": "research"},
+        "spec": {"schedule": "@daily", "jobTemplate": {"spec": gpu_job()["spec"]}, **spec},
+    }
+
+
+def pytorch_job(**spec: Any) -> dict[str, Any]:
+    template = {"spec": pod_spec(gpu_job())}
+    return {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": "p", "namespace": "research"},
+        "spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": 4, "template": template}}, **spec},
+    }
+
+
+def pod(**spec: Any) -> dict[str, Any]:
+    metadata = {"name": "p", "namespace": "research"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {**pod_spec(gpu_job()), **spec}}
+
+
+# time-limits
+
+
+@pytest.mark.parametrize("manifest", [gpu_job(), pod(), cron(), job_set(), pytorch_job()], ids=lambda made: made["kind"])
+def test_gpu_work_without_an_end_is_refused_and_mended_by_its_fix(manifest: Any) -> None:
+    found = problems("time-limits", manifest, max=3600)
+    assert list(found) == ["unlimited"]
+    assert not problems("time-limits", apply_fixes(manifest, found.values()), max=3600)
+
+
+def test_a_service_and_work_without_gpus_need_no_end() -> None:
+    job = gpu_job()
+    del pod_spec(job)["containers"][0]["resources"]
+    assert not problems("time-limits", deployment(), max=3600)
+    assert not problems("time-limits", job, max=3600)
+
+
+def test_kueues_limit_counts_only_in_a_queue() -> None:
+    job = gpu_job()
+    job["metadata"]["labels"] = {"kueue.x-k8s.io/max-exec-time-seconds": "7200"}
+    assert "unlimited" in problems("time-limits", job, max=10000)
+    job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "q"
+    assert not problems("time-limits", job, max=10000)
+    found = problems("time-limits", job, max=3600)
+    assert found["too-long"].amount == 7200
+    mended = apply_fixes(job, found.values())
+    assert mended["metadata"]["labels"]["kueue.x-k8s.io/max-exec-time-seconds"] == "3600"
+
+
+def test_the_shortest_limit_counts() -> None:
+    job = with_(gpu_job, activeDeadlineSeconds=10**6)
+    assert "too-long" in problems("time-limits", job, max=3600)
+    pod_spec(job)["activeDeadlineSeconds"] = 60
+    assert not problems("time-limits", job, max=3600)
+    assert list(problems("time-limits", job, min=600)) == ["too-short"]
+
+
+def test_a_limit_that_a_placeholder_holds_is_left_alone() -> None:
+    assert not problems("time-limits", pytorch_job(runPolicy={"activeDeadlineSeconds": "${LIMIT}"}), max=3600)
+
+
+def test_what_is_finished_is_not_kept_for_ever() -> None:
+    assert list(problems("time-limits", gpu_job(), unlimited="pass", maxKept=60)) == ["kept"]
+    assert not problems("time-limits", with_(gpu_job, ttlSecondsAfterFinished=60), unlimited="pass", maxKept=60)
+
+
+# cron-concurrency
+
+
+def test_runs_that_may_pile_up_are_refused_however_it_is_written() -> None:
+    assert list(problems("cron-concurrency", cron())) == ["concurrency", "starting-deadline"]
+    assert list(problems("cron-concurrency", cron(concurrencyPolicy="Allow", startingDeadlineSeconds=60))) == ["concurrency"]
+    assert not problems("cron-concurrency", cron(concurrencyPolicy="Forbid", startingDeadlineSeconds=60))
+
+
+def test_a_deadline_shorter_than_the_controllers_look_is_refused() -> None:
+    assert list(problems("cron-concurrency", cron(concurrencyPolicy="Forbid", startingDeadlineSeconds=5))) == [
+        "starting-deadline"
+    ]
+
+
+def test_a_schedule_without_gpus_passes() -> None:
+    made = cron()
+    del pod_spec(made)["containers"][0]["resources"]
+    assert not problems("cron-concurrency", made)
+
+
+# serving-availability
+
+
+def test_the_default_update_of_a_few_gpu_replicas_needs_spare_gpus() -> None:
+    """25% of up to three replicas is none that may be away, and one more."""
+    found = problems("serving-availability", deployment())
+    assert list(found) == ["surge"]
+    assert found["surge"].amount == 1
+    assert not problems("serving-availability", apply_fixes(deployment(), found.values()))
+    assert not problems("serving-availability", deployment(), spareAccelerators=1)
+    assert not problems("serving-availability", with_(deployment, replicas=4))
+
+
+def test_a_single_replica_is_mended_in_one_go() -> None:
+    server = with_(deployment, replicas=1, strategy={"type": "Recreate"})
+    del pod_spec(server)["containers"][0]["readinessProbe"]
+    found = problems("serving-availability", server)
+    assert list(found) == ["replicas", "readiness", "recreate"]
+    assert not problems("serving-availability", apply_fixes(server, found.values()))
+
+
+@pytest.mark.parametrize("rolling", [{"maxUnavailable": "${N}"}, {"maxSurge": 0}, {"maxUnavailable": 1}, {"maxSurge": []}])
+def test_an_update_that_is_not_known_to_need_more_passes(rolling: Any) -> None:
+    assert not problems("serving-availability", with_(deployment, strategy={"rollingUpdate": rolling}))
+
+
+def test_scaled_to_zero_and_training_are_no_business_of_serving() -> None:
+    assert not problems("serving-availability", with_(deployment, replicas=0))
+    training = deployment()
+    pod_spec(training)["containers"] = pod_spec(gpu_job())["containers"]
+    assert not problems("serving-availability", training)
+
+
+def test_a_startup_probe_keeps_requests_away_as_well() -> None:
+    server = with_(deployment, replicas=4)
+    container = pod_spec(server)["containers"][0]
+    container["startupProbe"] = container.pop("readinessProbe")
+    assert not problems("serving-availability", server)
+
+
+# gang
+
+
+def test_a_distributed_run_that_nothing_starts_whole_is_refused() -> None:
+    found = problems("gang", job_set(), suggest="training-large")
+    assert found["gang"].amount == 4
+    assert not problems("gang", apply_fixes(job_set(), found.values()))
+
+
+def test_a_larger_gang_is_worse_and_a_smaller_one_is_not() -> None:
+    def sized(replicas: int) -> Any:
+        made = job_set()
+        made["spec"]["replicatedJobs"][1]["replicas"] = replicas
+        return made
+
+    assert problems("gang", sized(4), sized(2))
+    assert not problems("gang", sized(2), sized(4))
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "q"}}},
+        {"metadata": {"labels": {"kai.scheduler/queue": "q"}}},
+        {"spec": {"runPolicy": {"schedulingPolicy": {"minAvailable": 4}}}},
+        {"spec": {"elasticPolicy": {"minReplicas": 1}}},
+    ],
+)
+def test_what_starts_whole_passes(written: Any) -> None:
+    made = pytorch_job()
+    for section, fields in written.items():
+        made[section].update(fields)
+    assert problems("gang", pytorch_job())
+    assert not problems("gang", made)
+
+
+@pytest.mark.parametrize("spec", [{"schedulerName": "volcano"}, {"schedulingGroup": {"podGroupName": "g"}}])
+def test_a_gang_scheduler_passes(spec: Any) -> None:
+    made = pytorch_job()
+    made["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"].update(spec)
+    assert not problems("gang", made)
+
+
+def test_a_namespace_with_a_default_queue_starts_it_whole() -> None:
+    assert not problems("gang", job_set(), cluster=Cluster(queues=frozenset({"default"})))
+
+
+def test_one_pod_unrelated_pods_and_services_need_no_gang() -> None:
+    assert not problems("gang", gpu_job())
+    shards = gpu_job(parallelism=8, completions=8)
+    pod_spec(shards)["containers"][0]["command"] = ["python", "embed.py"]
+    assert not problems("gang", shards)
+    assert not problems("gang", with_(deployment, replicas=8))
+
+
+def test_a_gang_of_shards_that_never_meet_is_no_more_than_a_warning() -> None:
+    shards = gpu_job(parallelism=8, completions=8, completionMode="Indexed")
+    pod_spec(shards)["containers"][0]["command"] = ["python", "embed.py"]
+    assert not problems("gang", shards)
+    pod_spec(shards)["schedulingGroup"] = {"podGroupName": "g"}
+    found = problems("gang", shards)
+    assert (found["independent"].warns, found["independent"].refuses) == (True, False)
+    assert problems("gang", shards, independent="refuse")["independent"].refuses
+    assert not problems("gang", shards, independent="pass")
+    assert not problems("gang", apply_fixes(shards, found.values()))
+
+
+# shared-storage
+
+
+def test_a_disk_of_one_node_is_not_shared_by_several_pods() -> None:
+    made = job_set()
+    made["spec"]["replicatedJobs"][1]["template"]["spec"]["template"]["spec"]["volumes"] = [
+        {"name": "ckpt", "awsElasticBlockStore": {"volumeID": "v"}}
+    ]
+    found = problems("shared-storage", made)
+    assert list(found) == ["workers/ckpt"]
+    assert not problems("shared-storage", apply_fixes(made, found.values()))
+
+
+def test_one_pod_a_named_claim_and_claims_of_each_pods_own_pass() -> None:
+    disk = {"name": "d", "gcePersistentDisk": {"pdName": "d"}}
+    one = gpu_job()
+    pod_spec(one)["volumes"] = [disk]
+    assert not problems("shared-storage", one)
+    several = gpu_job(parallelism=4, completions=4)
+    pod_spec(several)["volumes"] = [
+        {"name": "named", "persistentVolumeClaim": {"claimName": "c"}},
+        {"name": "own", "ephemeral": {"volumeClaimTemplate": {"spec": {"accessModes": ["ReadWriteOnce"]}}}},
+        {"name": "read", "gcePersistentDisk": {"pdName": "d", "readOnly": True}},
+    ]
+    assert not problems("shared-storage", several)
+    pod_spec(several)["volumes"] = [disk]
+    assert problems("shared-storage", several)
+    pod_spec(several)["nodeSelector"] = {"kubernetes.io/hostname": "n1"}
+    assert not problems("shared-storage", several)
+
+
+# image-tag
+
+
+@pytest.mark.parametrize(
+    ("image", "by_tag", "by_digest"),
+    [
+        ("llm", True, True),
+        ("registry.example:5000/llm", True, True),
+        ("llm:latest", True, True),
+        ("llm:1", False, True),
+        ("llm:latest@sha256:0", False, False),
+        ("llm@sha256:0", False, False),
+        ("llm:${TAG}", False, False),
+        ("", False, False),
+        (7, False, False),
+    ],
+)
+def test_an_image_says_its_version(image: Any, by_tag: bool, by_digest: bool) -> None:
+    job = gpu_job()
+    pod_spec(job)["containers"][0]["image"] = image
+    assert bool(problems("image-tag", job)) is by_tag
+    found = problems("image-tag", job, require="digest")
+    assert bool(found) is by_digest
+    assert not problems("image-tag", apply_fixes(job, found.values()), require="digest")
+
+
+def test_an_image_that_was_there_already_is_not_held_against_an_update() -> None:
+    old = gpu_job()
+    pod_spec(old)["containers"][0]["image"] = "llm:latest"
+    new = copy.deepcopy(old)
+    new["spec"]["parallelism"] = 0
+    assert not problems("image-tag", new, old)
+
+
+# gpu-bypass
+
+
+@pytest.mark.parametrize(
+    ("container", "spec", "taken"),
+    [
+        ({"env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "0,1"}]}, {}, "/trainer/env"),
+        ({"env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}]}, {}, ""),
+        ({"env": [{"name": "NVIDIA_VISIBLE_DEVICES", "valueFrom": {}}]}, {}, ""),
+        ({"volumeMounts": [{"name": "d", "mountPath": "/d"}]}, {"volumes": "/dev/nvidia0"}, "/trainer/devices"),
+        ({"volumeMounts": [{"name": "d", "mountPath": "/d"}]}, {"volumes": "/dev"}, ""),
+        ({"volumeMounts": [{"name": "d", "mountPath": "/dev/shm"}], "securityContext": {"privileged": True}},
+         {"volumes": "/dev/shm"}, ""),
+        ({"volumeMounts": [{"name": "d", "mountPath": "/d"}], "securityContext": {"privileged": True}},
+         {"volumes": "/dev/"}, "/trainer/devices"),
+        ({}, {"runtimeClassName": "nvidia"}, "/runtime-class"),
+        ({}, {"runtimeClassName": "gvisor"}, ""),
+    ],
+)  # fmt: skip
+def test_gpus_are_not_taken_past_the_scheduler(container: Any, spec: Any, taken: str) -> None:
+    job = gpu_job()
+    pod_spec(job).update(spec)
+    if "volumes" in spec:
+        pod_spec(job)["volumes"] = [{"name": "d", "hostPath": {"path": spec["volumes"]}}]
+    trainer = pod_spec(job)["containers"][0]
+    trainer.update(container)
+    assert not problems("gpu-bypass", job), "it asks for the GPUs it sees"
+    del trainer["resources"]
+    found = problems("gpu-bypass", job)
+    assert list(found) == ([taken] if taken else [])
+    assert not problems("gpu-bypass", apply_fixes(job, found.values()))
+
+
+def test_a_gpu_asked_for_by_annotation_or_claim_is_asked_for() -> None:
+    job = gpu_job()
+    trainer = pod_spec(job)["containers"][0]
+    trainer["env"] = [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]
+    trainer["resources"] = {"claims": [{"name": "gpu"}]}
+    assert not problems("gpu-bypass", job)
+    trainer["resources"] = {}
+    job["spec"]["template"]["metadata"] = {"annotations": {"gpu-fraction": "0.5"}}
+    assert not problems("gpu-bypass", job)
+
+
+# label-contradicted
+
+
+@pytest.mark.parametrize(
+    ("label", "contradicted"),
+    [("inference", True), ("evaluation", True), ("interactive", True), ("training", False), ("distributed-training", False)],
+)
+def test_a_label_is_no_way_round_the_rules(label: str, contradicted: bool) -> None:
+    job = gpu_job()
+    job["metadata"]["labels"] = {"workload.ai/type": label}
+    found = problems("label-contradicted", job)
+    assert bool(found) is contradicted
+    if contradicted:
+        assert found[label].evidence[0].value == label
+        assert len(found[label].evidence) == 2
+        assert not problems("label-contradicted", apply_fixes(job, found.values()))
+
+
+def test_a_server_that_is_labelled_training_counts_where_the_policy_says_so() -> None:
+    server = deployment()
+    server["metadata"]["labels"] = {"workload.ai/type": "training"}
+    assert not problems("label-contradicted", server)
+    assert problems("label-contradicted", server, types=["inference"])
+
+
+def test_what_is_thin_contradicts_nothing() -> None:
+    """A kind that is made for training may evaluate, and an image is named for what it comes from."""
+    made = pytorch_job()
+    made["metadata"]["labels"] = {"workload.ai/type": "evaluation"}
+    container = made["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]
+    container["command"] = ["/opt/run"]
+    assert not problems("label-contradicted", made)
+    named = yaml("{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {workload.ai/type: inference}}, spec: {}}")
+    named["spec"] = {
+        "containers": [{"name": "c", "image": "x/pytorch-training:1", "resources": {"limits": {"nvidia.com/gpu": 1}}}]
+    }
+    assert not problems("label-contradicted", named)

@@ -1,0 +1,162 @@
+"""``signalbox explain``: the line behind each judgement, the outvoted signs, and the rules that look at a workload."""
+
+import io
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from signalbox.cli.admission import Asked
+from signalbox.cli.explained import explain
+from signalbox.cli.explained_json import explanation_json
+from signalbox.cli.explained_text import write_page
+from signalbox.cli.json_line import json_line
+from signalbox.cli.main import main
+from signalbox.cli.terminal import Terminal
+from signalbox.configuration import load_setup
+from signalbox.manifests import Manifest
+from signalbox.source import read_documents
+from signalbox.workload.type import infer_type
+from tests.mangled import CASES, mangled
+
+FILES = Path(__file__).parent / "cases" / "cli" / "files"
+DEMO = Path(__file__).parent / "demo" / "manifests"
+NOW = datetime(2026, 7, 1, tzinfo=UTC)
+SETUP = load_setup().setup
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@pytest.fixture(autouse=True)
+def _in_the_folder_of_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(FILES)
+
+
+def explained(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+    assert main(["explain", *words, "-o", "json"]) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def manifest_of(value: dict[str, Any]) -> Manifest:
+    (document,) = read_documents(json.dumps(value), "made-up.yaml")
+    return Manifest(document.value, document, "made-up.yaml", 0)
+
+
+def test_json_has_exactly_these_keys(capsys: pytest.CaptureFixture[str]) -> None:
+    (found,) = explained(capsys, "explain/labelled.yaml")
+    assert list(found) == [
+        *("file", "document", "line", "kind", "name", "namespace", "allowed"),
+        *("judgements", "templates", "typeSigns", "injected", "notInjected", "policies", "write"),
+    ]
+    assert list(found["judgements"]) == [
+        *("kind", "accelerators", "type", "framework", "distributed", "spot", "checkpoint", "priority", "queue", "owner")
+    ]
+    assert list(found["judgements"]["spot"]) == ["state", "declared", "remark", "evidence"]
+    assert list(found["judgements"]["spot"]["evidence"][0]) == ["path", "value", "note", "line", "default"]
+    assert list(found["typeSigns"][0]) == [
+        *("result", "says", "strength", "path", "value", "note", "line", "default", "reason", "why")
+    ]
+    assert list(found["policies"][0]["rules"][0]) == ["rule", "mode", "result", "message", "more"]
+
+
+def test_a_judgement_shows_the_line_of_the_manifest_that_made_it(capsys: pytest.CaptureFixture[str]) -> None:
+    (found,) = explained(capsys, "explain/labelled.yaml")
+    text = (FILES / "explain" / "labelled.yaml").read_text().splitlines()
+    lines = {name: [text[one["line"] - 1].strip() for one in fact["evidence"]] for name, fact in found["judgements"].items()}
+    assert lines["type"] == ["workload.ai/type: evaluation"]
+    assert lines["spot"] == ['cloud.google.com/gke-spot: "true"']
+    assert lines["accelerators"] == ["limits: {nvidia.com/gpu: 8}"]
+    assert lines["queue"] == ["kueue.x-k8s.io/queue-name: small"]
+    assert lines["distributed"] == ["torchrun --nproc-per-node=8 \\"]
+
+
+def test_a_word_of_a_script_is_found_on_its_own_line_not_in_a_comment_before_it(capsys: pytest.CaptureFixture[str]) -> None:
+    (found,) = explained(capsys, "explain/labelled.yaml")
+    text = (FILES / "explain" / "labelled.yaml").read_text().splitlines()
+    decides = [sign for sign in found["typeSigns"] if sign["result"] == "decides"]
+    assert [text[sign["line"] - 1].strip() for sign in decides] == ["finetune.py --output_dir=$(OUT)"]
+
+
+def test_signs_that_did_not_count_are_shown_with_what_outdid_them(capsys: pytest.CaptureFixture[str]) -> None:
+    (job,) = explained(capsys, "explain/labelled.yaml")
+    signs = {sign["value"]: (sign["result"], sign["says"], sign["why"]) for sign in job["typeSigns"]}
+    assert signs == {
+        "finetune.py": ("decides", "fine-tuning", ""),
+        "registry.example/vllm-openai:1": ("outvoted", "inference", "the container has a command of its own"),
+    }
+    (server,) = explained(capsys, "explain/server.yaml")
+    signs = {sign["value"]: (sign["result"], sign["says"], sign["why"]) for sign in server["typeSigns"]}
+    assert signs["vllm serve"] == ("decides", "inference", "")
+    assert signs["train.py"] == ("outvoted", "training", "stands beside the container with the accelerators")
+
+
+def test_what_the_api_server_fills_in_has_no_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pod = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: vllm}]}}\n"
+    (tmp_path / "pod.yaml").write_text(pod)
+    (tmp_path / "now.yaml").write_text(
+        "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: low}, value: 7, globalDefault: true}\n"
+    )
+    (found,) = explained(capsys, str(tmp_path / "pod.yaml"), "--cluster", str(tmp_path / "now.yaml"))
+    (priority,) = found["judgements"]["priority"]["evidence"]
+    assert (priority["line"], priority["default"]) == (None, True)
+    main(["explain", str(tmp_path / "pod.yaml"), "--cluster", str(tmp_path / "now.yaml")])
+    assert "the API server's default" in capsys.readouterr().out
+
+
+def test_each_rule_that_looks_at_it_says_what_check_says(capsys: pytest.CaptureFixture[str]) -> None:
+    for manifest in sorted(DEMO.glob("*.yaml")):
+        pages = explained(capsys, str(manifest))
+        main(["check", str(manifest), "-o", "json"])
+        for page, checked in zip(pages, map(json.loads, capsys.readouterr().out.splitlines()), strict=True):
+            rules = {rule["rule"]: rule["result"] for policy in page["policies"] for rule in policy["rules"]}
+            assert page["allowed"] == checked["allowed"]
+            assert page["injected"] == checked["injected"]
+            assert {rule for rule, result in rules.items() if result == "not judged"} == {
+                one["rule"] for one in checked["notJudged"]
+            }
+            assert {rule for rule, result in rules.items() if result == "refuses"} == {
+                one["rule"] for one in checked["findings"] if one["mode"] == "enforce" and one["result"] == "fail"
+            }
+
+
+def test_a_page_fits_into_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", str(DEMO), "-n", "team-research"]) == 0
+    out = capsys.readouterr().out
+    # The file's whole name stands at the top of each page as it was given.
+    assert [line for line in out.splitlines() if len(line) > 80 and str(DEMO) not in line] == []
+    assert "\x1b" not in out
+
+
+def test_ascii_is_enough_for_a_page() -> None:
+    screen = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)
+    for case in CASES:
+        write_page(explain(SETUP, manifest_of(case["manifest"]), kind_of(case["manifest"]), Asked(), NOW), Terminal(screen))
+    assert isinstance(screen.buffer, io.BytesIO)
+    assert b"?[" not in screen.buffer.getvalue()
+
+
+def kind_of(manifest: dict[str, Any]) -> Any:
+    return SETUP.kinds[(str(manifest["apiVersion"]).rpartition("/")[0], str(manifest["kind"]))]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case.get("name", case["manifest"]["kind"])))
+def test_one_sign_decides_wherever_the_type_was_inferred_from_one(case: dict[str, Any]) -> None:
+    found = explain(SETUP, manifest_of(case["manifest"]), kind_of(case["manifest"]), Asked(), NOW)
+    decided = [sign for sign in found.signs if sign.result == "decides"]
+    assert bool(decided) == (infer_type(found.view).state is not None)
+
+
+@given(mangled(_JSON))
+@settings(max_examples=150, deadline=None)
+def test_a_mangled_manifest_is_explained_too(manifest: dict[str, Any]) -> None:
+    found = explain(SETUP, manifest_of(manifest), kind_of(manifest), Asked(), NOW)
+    screen = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+    write_page(found, Terminal(screen))
+    json_line(explanation_json(found))

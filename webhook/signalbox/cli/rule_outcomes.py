@@ -1,0 +1,120 @@
+"""Which policies match one workload, which of their rules look at it, and what those say."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from signalbox.cli.admission import Admission
+from signalbox.cli.report import options_that_tell
+from signalbox.engine import Setup
+from signalbox.engine.rules import applies
+from signalbox.finding import Finding, Result
+from signalbox.policy.match import Matcher
+from signalbox.policy.mode import Mode
+from signalbox.policy.policy_set import Policy, Rule, effective_mode
+from signalbox.policy.subject import Subject
+from signalbox.record import read_record, still_ours, without_ours
+from signalbox.workload.view import WorkloadView
+
+PASSES, WARNS, REFUSES, NOT_JUDGED, RECORDED, EXCEPTED = "passes", "warns", "refuses", "not judged", "recorded", "excepted"
+RESULTS = (REFUSES, WARNS, NOT_JUDGED, EXCEPTED, RECORDED, PASSES)
+"""What a rule may say, the worst first."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleOutcome:
+    """What one rule says of one workload: the worst of its findings, and how many ``more`` there are."""
+
+    rule: Rule
+    mode: Mode
+    result: str
+    message: str = ""
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyOutcome:
+    """A policy that matches, or of which that is not known, with those of its rules that look at the workload."""
+
+    policy: Policy
+    rules: tuple[RuleOutcome, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Injecting:
+    """The policies that match, and with what is not known those of which it is not known: they inject nothing."""
+
+    matching: tuple[Policy, ...]
+    unknown: tuple[tuple[Policy, tuple[str, ...]], ...]
+
+
+def rule_outcomes(setup: Setup, admission: Admission, now: datetime) -> tuple[PolicyOutcome, ...]:
+    """The policies with rules that match what would be stored, in their order."""
+    view = admission.decided.view
+    if view is None:
+        return ()
+    subject = Subject(view, admission.request)
+    findings: dict[str, list[Finding]] = {}
+    for finding in admission.decided.findings:
+        findings.setdefault(finding.rule, []).append(finding)
+    outcomes = []
+    for policy, rules in setup.place(view.namespace).judging:
+        found = [
+            outcome
+            for rule in rules
+            if (outcome := _outcome(policy, rule, findings.get(rule.id, []), subject, now, setup)) is not None
+        ]
+        if found or holds(policy.match, subject):
+            outcomes.append(PolicyOutcome(policy, tuple(found)))
+    return tuple(outcomes)
+
+
+def _outcome(
+    policy: Policy, rule: Rule, findings: list[Finding], subject: Subject, now: datetime, setup: Setup
+) -> RuleOutcome | None:
+    if findings:
+        told = sorted(findings, key=lambda finding: RESULTS.index(_result(finding)))
+        worst = told[0]
+        return RuleOutcome(rule, worst.mode, _result(worst), _message(worst), len(told) - 1)
+    if not applies(rule, policy, subject):
+        return None
+    mode = effective_mode(rule, subject, now, setup.max_mode)
+    return None if mode is Mode.DISABLED else RuleOutcome(rule, mode, PASSES)
+
+
+def _result(finding: Finding) -> str:
+    if finding.refuses:
+        return REFUSES
+    if finding.result in (Result.NOT_JUDGED, Result.ERROR):
+        return NOT_JUDGED
+    if finding.result is Result.SKIP:
+        return EXCEPTED
+    return WARNS if finding.warns else RECORDED
+
+
+def _message(finding: Finding) -> str:
+    if finding.excepted_by:
+        return f"by {finding.excepted_by}: {finding.message}"
+    options = options_that_tell(finding.unknown)
+    return f"{finding.message}; see {', '.join(options)}" if options else finding.message
+
+
+def injecting(setup: Setup, admission: Admission, view: WorkloadView) -> Injecting:
+    """The policies that inject into the workload of ``view``, the manifest as it was sent to /mutate."""
+    # As /mutate sees it: without what an earlier pass of ours left in it.
+    record = still_ours(read_record(view.object), view.object)
+    if record:
+        view = view.after_injection(without_ours(view.object, record), view.ours, declared=True)
+    subject = Subject(view, admission.request)
+    matching, unknown = [], []
+    for policy in setup.place(view.namespace).injecting:
+        matches = holds(policy.match, subject)
+        if matches:
+            matching.append(policy)
+        elif matches is None and policy.match is not None:
+            unknown.append((policy, tuple(dict.fromkeys(policy.match.unknowns(subject)))))
+    return Injecting(tuple(matching), tuple(unknown))
+
+
+def holds(matcher: Matcher | None, subject: Subject) -> bool | None:
+    """Whether a match holds; one that is not there always does."""
+    return True if matcher is None else matcher(subject)

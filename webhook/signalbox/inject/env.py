@@ -1,0 +1,72 @@
+"""Environment variables: settings that every container with accelerators of a cluster needs, such as those of its network.
+
+They go to the containers that ask for accelerators, init containers among them, and to no others. A variable that its user
+has set stays, whatever its value and wherever it comes from, `force: true` or not. Values are literal.
+
+Example:
+    inject: {env: {NCCL_SOCKET_IFNAME: eth0, NCCL_DEBUG: WARN}}
+Before:
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: sweep, namespace: research}
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+            - name: trainer
+              image: registry.example/llm:1
+              env: [{name: NCCL_DEBUG, value: INFO}]
+              resources: {limits: {nvidia.com/gpu: 8}}
+            - {name: logs, image: "registry.example/logs:1"}
+After:
+    spec.template.spec.containers[trainer].env[NCCL_DEBUG].value: INFO
+    spec.template.spec.containers[trainer].env[NCCL_SOCKET_IFNAME].value: eth0
+    spec.template.spec.containers[logs].env: absent
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from signalbox.fieldpath import Path, value_at
+from signalbox.inject.plan import Plan
+from signalbox.inject.target import Target
+from signalbox.workload.accelerators import claimed_accelerators, container_accelerators, containers_of
+from signalbox.workload.containers import MAX_CONTAINERS
+from signalbox.workload.kinds.kind import members
+
+_NO_QUANTITY = (0, "0", "")
+
+
+def inject(plan: Plan, target: Target) -> None:
+    """Appends what is missing to each container with accelerators."""
+    if not plan.env:
+        return
+    for path in islice(_accelerated(target), MAX_CONTAINERS):
+        users = {
+            entry.get("name")
+            for entry in members(value_at(target.view.object, path))
+            if isinstance(entry, dict) and isinstance(entry.get("name"), str)
+        }
+        wanted = [
+            ({"name": name, "value": planned.value}, planned.by) for name, planned in plan.env.items() if name not in users
+        ]
+        if wanted:
+            target.write_named(path, wanted)
+
+
+def _accelerated(target: Target) -> Iterator[Path]:
+    """Where the variables of each container with accelerators stand."""
+    signs = target.view.signs
+    for template in target.view.templates:
+        if not template.writable:
+            continue
+        for path, container, _ in containers_of(template, with_resources=True):
+            # A program that fields of the kind's own describe is no container of this template.
+            if path[:-2] != template.spec_path:
+                continue
+            asked = container_accelerators(container, signs)
+            if any(quantity not in _NO_QUANTITY for _, _, quantity in asked) or any(
+                True for _ in claimed_accelerators(container, template, signs)
+            ):
+                yield (*path, "env")
