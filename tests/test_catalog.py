@@ -372,3 +372,18 @@ def test_what_is_thin_contradicts_nothing() -> None:
         "containers": [{"name": "c", "image": "x/pytorch-training:1", "resources": {"limits": {"nvidia.com/gpu": 1}}}]
     }
     assert not problems("label-contradicted", named)
+
+
+def test_a_fix_shows_what_to_write() -> None:
+    """Words that end with a colon introduce fields; whole mappings are not shown, so a fix names the fields in them."""
+    server = with_(deployment, replicas=1)
+    del pod_spec(server)["containers"][0]["readinessProbe"]
+    volcano = yaml("{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: {name: j}, spec: {}}")
+    volcano["spec"] = {
+        "volumes": [{"mountPath": "/x", "volumeClaim": {"accessModes": ["ReadWriteOnce"]}}],
+        "tasks": [{"name": "w", "replicas": 2, "template": {"spec": {}}}],
+    }
+    found = [*problems("serving-availability", server).values(), *problems("shared-storage", volcano).values()]
+    assert len(found) == 4
+    for finding in found:
+        assert not any(isinstance(edit.value, dict | list) for edit in finding.fix.edits), finding.key

@@ -35,7 +35,8 @@ def test_shipped_signs_load_fast_enough_for_a_command_line() -> None:
     default_documents()
     start = time.process_time()
     compile_signs(default_documents())
-    assert time.process_time() - start < 0.1
+    # Some 10 ms on a quiet machine; ten times as much would be felt at every command.
+    assert time.process_time() - start < 0.5
 
 
 @pytest.mark.parametrize(

@@ -113,21 +113,21 @@ def _unprobed(view: WorkloadView, by_type: bool) -> Iterator[Problem]:
     if not serving or any(mapping(c.body.get(name)) for c in serving for name in ("readinessProbe", "startupProbe")):
         return
     container = serving[0]
-    probe, known = _probe(container)
-    fix = Fix("say when it is ready:", (Edit((*container.path, "readinessProbe"), probe, to_fill_in=not known),))
     name = container_name(container.body)
     message = f"Container {name} has no readiness probe, so it gets requests while it still loads its model."
-    yield Problem(message, (), fix, key="readiness", by_type=by_type)
+    yield Problem(message, (), _probe(container), key="readiness", by_type=by_type)
 
 
-def _probe(container: ContainerView) -> tuple[dict[str, Any], bool]:
-    """A probe to suggest: the one it has for its life, else the usual one; and whether it is known to fit."""
+def _probe(container: ContainerView) -> Fix:
+    """The probe it has for its life, else the usual one of a server."""
+    path: Path = (*container.path, "readinessProbe")
     alive = mapping(container.body.get("livenessProbe"))
     if alive:
-        return alive, True
+        return Fix("give it a readinessProbe that asks what its livenessProbe asks.", (Edit(path, alive),))
     ports = (mapping(entry).get("containerPort") for entry in members(container.body.get("ports")))
     port = next((port for port in ports if type(port) is int), _USUAL_PORT)
-    return {"httpGet": {"path": "/health", "port": port}}, False
+    asked = (Edit((*path, "httpGet", name), value, to_fill_in=True) for name, value in (("path", "/health"), ("port", port)))
+    return Fix("say when it is ready:", tuple(asked))
 
 
 def _update(view: WorkloadView, replicas: int, parameters: ServingAvailabilityParameters, by_type: bool) -> Iterator[Problem]:
@@ -168,8 +168,11 @@ def _update(view: WorkloadView, replicas: int, parameters: ServingAvailabilityPa
 
 def _roll(view: WorkloadView, replicas: int, least: int) -> Fix:
     """Updates one Pod after another, on the accelerators it has. A single Pod needs another one to answer meanwhile."""
-    wanted = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
-    edits = [Edit(_STRATEGY, wanted)]
+    edits = [
+        Edit((*_STRATEGY, "type"), "RollingUpdate"),
+        Edit((*_STRATEGY, "rollingUpdate", "maxSurge"), 0),
+        Edit((*_STRATEGY, "rollingUpdate", "maxUnavailable"), 1),
+    ]
     if replicas == 1:
         edits.append(Edit(("spec", "replicas"), max(2, least)))
     return Fix("replace one Pod after another, on the accelerators it has:", tuple(edits))

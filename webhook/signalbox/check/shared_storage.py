@@ -82,7 +82,7 @@ def _claimed_together(view: WorkloadView) -> Iterator[Problem]:
         yield Problem(
             f"Its {pods} Pods share the claim at {where}, which only one node can mount; the Pods on others wait for ever.",
             (Evidence(path, ", ".join(modes[:4])),),
-            Fix("claim what several nodes can mount:", (Edit(path, ["ReadWriteMany"]),)),
+            Fix("claim what several nodes can mount:", (Edit((*path, 0), "ReadWriteMany"),)),
             key=f"claim/{where}",
             amount=pods,
         )
@@ -105,7 +105,10 @@ def _disks(view: WorkloadView) -> Iterator[Problem]:
             yield Problem(
                 f"{template.pods} Pods share volume {name}, a disk of one node; the Pods on others wait for ever.",
                 (Evidence((*path, source), source),),
-                Fix("use a claim with access mode ReadWriteMany:", (Edit(path, claim, to_fill_in=True),)),
+                Fix(
+                    "mount a PersistentVolumeClaim with access mode ReadWriteMany instead.",
+                    (Edit(path, claim, to_fill_in=True),),
+                ),
                 key=f"{template.name}/{name}",
                 amount=template.pods,
             )
