@@ -2,14 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from signalbox.fieldpath import Path, format_path
 from signalbox.finding import CheckSubject, Problems
 from signalbox.review import JsonObject
 from signalbox.workload.view import WorkloadView
+
+
+def _camel(name: str) -> str:
+    head, *tail = name.split("_")
+    return head + "".join(word.capitalize() for word in tail)
 
 
 class Parameters(BaseModel):
@@ -20,6 +25,21 @@ class Parameters(BaseModel):
 
 class NoParameters(Parameters):
     """For checks that have nothing to set."""
+
+
+class Bounds(Parameters):
+    """``min`` and ``max``, both inclusive; at least one of them."""
+
+    min: Annotated[int, Field(ge=0)] | None = None
+    max: Annotated[int, Field(ge=0)] | None = None
+
+    @model_validator(mode="after")
+    def _bounds(self) -> Self:
+        if self.min is None and self.max is None:
+            raise ValueError("give min, max or both")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError("min is greater than max")
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +80,3 @@ def plain_labels(metadata: JsonObject) -> dict[str, str]:
     if not isinstance(labels, dict):
         return {}
     return {key: value for key, value in labels.items() if isinstance(key, str) and isinstance(value, str)}
-
-
-def _camel(name: str) -> str:
-    head, *tail = name.split("_")
-    return head + "".join(word.capitalize() for word in tail)

@@ -33,11 +33,8 @@ Passes:
 """
 
 from collections.abc import Iterator
-from typing import Annotated, Self
 
-from pydantic import Field, model_validator
-
-from signalbox.check.check import Check, Parameters, named
+from signalbox.check.check import Bounds, Check, named
 from signalbox.fieldpath import Path, value_at
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.workload.judgement import Evidence
@@ -48,19 +45,8 @@ from signalbox.workload.view import WorkloadView
 _DEFAULT_BACKOFF = 6
 
 
-class RestartBudgetParameters(Parameters):
+class RestartBudgetParameters(Bounds):
     """The bounds; either may be left out."""
-
-    min: Annotated[int, Field(ge=0)] | None = None
-    max: Annotated[int, Field(ge=0)] | None = None
-
-    @model_validator(mode="after")
-    def _bounds(self) -> Self:
-        if self.min is None and self.max is None:
-            raise ValueError("give min, max or both")
-        if self.min is not None and self.max is not None and self.min > self.max:
-            raise ValueError("min is greater than max")
-        return self
 
 
 def run(subject: CheckSubject, parameters: RestartBudgetParameters) -> Iterator[Problem]:
