@@ -1,15 +1,18 @@
 """What holds for every object, however odd: no fault of ours, a patch that applies, and nothing left to do afterwards."""
 
 import copy
+import gc
 from typing import Any
 
 import jsonpatch
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signalbox.engine import mutate, validate
 from signalbox.workload.kinds.table import KINDS
 from tests.mangled import BY_KIND, mangled
+from tests.manifests import deployment, gpu_job, job_set
 from tests.world import NOW, policy, request, setup
 
 WORLD = setup(
@@ -287,3 +290,18 @@ def test_an_object_sent_again_unchanged_is_neither_patched_nor_refused(obj: Any)
     asked = request(copy.deepcopy(stored), stored)
     assert list(mutate(WORLD, asked, NOW).response.patch) == []
     assert validate(WORLD, asked, NOW).response.allowed
+
+
+@pytest.mark.parametrize("make", [gpu_job, job_set, deployment])
+def test_a_review_leaves_nothing_to_the_garbage_collector(make: Any) -> None:
+    """A cycle would keep the whole manifest until the collector walks it: at a thousand reviews a second that is felt."""
+    asked = request(make())
+    stored = request(mutate(WORLD, asked, NOW).mutated or make())
+    for judge in (mutate, validate):
+        gc.collect()
+        gc.disable()
+        try:
+            judge(WORLD, stored if judge is validate else asked, NOW)
+            assert gc.collect() == 0
+        finally:
+            gc.enable()

@@ -107,6 +107,8 @@ def _inject(setup: Setup, case: Case, now: datetime) -> Target:
             if inject is inject_queue and old is not None and case.kind.queue == ("metadata",):
                 continue
             inject(plan, target)
+    # What the labels are inferred by holds the target itself: without this every review left a cycle to the collector.
+    target.infer_labels = dict
     write_record(recorder, target.record)
     return target
 

@@ -1,7 +1,8 @@
 """The containers of a workload that judgements read, with what each runs, read once and kept."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
+from weakref import ReferenceType, ref
 
 from signalbox.fieldpath import Path
 from signalbox.review import JsonObject
@@ -25,24 +26,33 @@ class _Turns:
     """The order in which containers draw on their budget, whoever asks for which first.
 
     What a spent budget leaves unread would else hang on which judgement was made first. Those with accelerators come
-    first: their work is the workload's.
+    first: their work is the workload's. The containers are held weakly: they hold this, and a review must leave nothing
+    to the collector, which would walk whole manifests for it.
     """
 
-    __slots__ = ("_waiting", "budget", "containers", "left_out")
+    __slots__ = ("_sorted", "_waiting", "budget", "left_out")
 
     def __init__(self) -> None:
         self.budget = Budget()
-        self.containers: tuple[ContainerView, ...] = ()
         self.left_out = False
-        self._waiting: Iterator[ContainerView] | None = None
+        self._waiting: list[ReferenceType[ContainerView]] = []
+        self._sorted = True
+
+    def give(self, containers: Sequence["ContainerView"]) -> None:
+        """Says whose turns these are."""
+        self._waiting = [ref(container) for container in reversed(containers)]
+        self._sorted = len(containers) < 2
 
     def read(self, wanted: "ContainerView") -> None:
         """Reads a container and all whose turn comes before."""
-        if self._waiting is None:
-            several = len(self.containers) > 1
-            self._waiting = iter(sorted(self.containers, key=_without_accelerators) if several else self.containers)
-        for container in self._waiting:
-            container.read(self.budget)
+        if not self._sorted:
+            # The last in the list comes first.
+            self._waiting.sort(key=_has_accelerators)
+            self._sorted = True
+        while self._waiting:
+            container = self._waiting.pop()()
+            if container is not None:
+                container.read(self.budget)
             if container is wanted:
                 return
 
@@ -51,6 +61,7 @@ class ContainerView:
     """One container. Everything is worked out when first asked for, and kept."""
 
     __slots__ = (
+        "__weakref__",
         "_accelerated",
         "_env",
         "_is_read",
@@ -207,8 +218,8 @@ def read_containers(templates: tuple[PodTemplate, ...], signs: Signs) -> tuple[C
         turns.left_out = True
         # Those with accelerators are not to be hidden behind hundreds of others.
         found = sorted([*found, *more], key=_without_accelerators)[:MAX_CONTAINERS]
-    turns.containers = tuple(found)
-    return turns.containers
+    turns.give(found)
+    return tuple(found)
 
 
 def _accelerated_before(template: PodTemplate, signs: Signs, turns: _Turns) -> list[ContainerView]:
@@ -224,6 +235,11 @@ def _accelerated_before(template: PodTemplate, signs: Signs, turns: _Turns) -> l
         if container.accelerated:
             found.append(container)
     return found
+
+
+def _has_accelerators(reference: ReferenceType[ContainerView]) -> bool:
+    container = reference()
+    return container is not None and container.accelerated
 
 
 def _without_accelerators(container: ContainerView) -> bool:
