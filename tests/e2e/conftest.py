@@ -122,6 +122,9 @@ def _no_faults_of_ours(request: pytest.FixtureRequest) -> Iterator[None]:
     installed: Webhook = request.getfixturevalue("webhook")
     before = len(installed.crashes())
     yield
+    if not installed.running:
+        log = (installed.cluster.folder / "signalbox.log").read_text().splitlines()
+        pytest.exit("signalbox has ended, so nothing more can be shown; its last lines:\n" + "\n".join(log[-10:]), returncode=1)
     assert installed.crashes()[before:] == []
 
 

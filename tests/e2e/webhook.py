@@ -128,6 +128,11 @@ class Webhook:
         assert self._process is not None
         return self._process.pid
 
+    @property
+    def running(self) -> bool:
+        """Whether `signalbox serve` is there."""
+        return self._process is not None and self._process.running
+
     def reviews(self, **labels: str) -> float:
         """How many reviews were answered so far; of an endpoint, of a kind."""
         wanted = [f'{name}="{value}"' for name, value in labels.items()]
