@@ -19,12 +19,4 @@ MODULES: dict[str, ModuleType] = {
     "labels": metadata,
 }
 
-INJECTORS: tuple[Inject, ...] = (
-    queue.inject,
-    priority.inject,
-    tolerations.inject,
-    node_selector.inject,
-    termination_grace.inject,
-    env.inject,
-    metadata.inject,
-)
+INJECTORS: tuple[Inject, ...] = tuple(module.inject for module in MODULES.values())

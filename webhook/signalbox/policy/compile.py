@@ -25,6 +25,7 @@ from signalbox.policy.policy_set import Edit, Injection, Override, Policy, Polic
 from signalbox.policy.problem import Problems
 from signalbox.policy.template import Template, TemplateError, compile_template
 from signalbox.review import JsonObject
+from signalbox.workload.kinds.kind import mapping, members
 
 Checks = Mapping[str, type[BaseModel]]
 
@@ -177,18 +178,10 @@ def _override(document: OverrideDocument) -> Override:
 def expired_days(raw: Any, today: date) -> list[Path]:
     """Where in a raw policy an override stands whose day is over."""
     found: list[Path] = []
-    for index, rule in enumerate(_list(_mapping(_mapping(raw).get("spec")).get("rules"))):
-        for number, override in enumerate(_list(_mapping(rule).get("overrides"))):
-            until = _mapping(override).get("until")
+    for index, rule in enumerate(members(mapping(mapping(raw).get("spec")).get("rules"))):
+        for number, override in enumerate(members(mapping(rule).get("overrides"))):
+            until = mapping(override).get("until")
             # Days as they are written sort like days.
             if isinstance(until, str) and len(until) == 10 and until < today.isoformat():
                 found.append(("spec", "rules", index, "overrides", number, "until"))
     return found
-
-
-def _mapping(value: Any) -> JsonObject:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

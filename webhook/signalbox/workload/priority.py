@@ -45,7 +45,7 @@ def judge_priority(
     values: list[int] = []
     unknown = False
     evidence: list[Evidence] = []
-    labels = mapping(_at(obj, metadata).get("labels"))
+    labels = mapping(mapping(value_at(obj, metadata)).get("labels"))
     class_name = ""
     seen = False
     for template in templates:
@@ -123,10 +123,3 @@ def _field_class(obj: JsonObject, fields: tuple[Path, ...]) -> tuple[str, Path]:
         if isinstance(name, str) and name:
             return name, field
     return "", ()
-
-
-def _at(obj: JsonObject, path: Path) -> JsonObject:
-    here = obj
-    for step in path:
-        here = mapping(here.get(step)) if isinstance(step, str) else {}
-    return here
