@@ -206,6 +206,7 @@ def connect(
 
     Raises ApiConfigurationError, with a text that says where was looked.
     """
+    import yaml
     from kubernetes import config
     from kubernetes.client import Configuration
 
@@ -215,7 +216,8 @@ def connect(
             config.load_incluster_config(client_configuration=configuration)
         else:
             config.load_kube_config(config_file=kubeconfig, context=context, client_configuration=configuration)
-    except (config.ConfigException, OSError, ValueError, TypeError) as error:
+    # A kubeconfig of an unexpected shape ends in whatever the client stumbles over.
+    except (config.ConfigException, yaml.YAMLError, OSError, ValueError, TypeError, AttributeError, LookupError) as error:
         looked = kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config"
         raise ApiConfigurationError(f"no API server to ask, looked into {looked}: {_short(error)}") from error
     return ApiServer(configuration, per_second=per_second, sleep=sleep)
