@@ -13,6 +13,7 @@ from pathlib import Path
 
 from signalbox.configuration import load_signs
 from signalbox.controllers import CRON_JOB_CONTROLLER, Controller, Controllers, default_controllers
+from signalbox.policy.resources import GROUP, PLURALS, VERSION
 from signalbox.workload.judgement import TRAINING_TYPES
 from signalbox.workload.kinds.table import KINDS
 from signalbox.workload.labels import QUEUE_LABEL, SCHEDULER_QUEUE_ANNOTATION, SCHEDULER_QUEUE_LABELS
@@ -36,16 +37,14 @@ object.metadata.?labels.orValue({{}}) != oldObject.metadata.?labels.orValue({{}}
   object.metadata.?annotations[?k] != oldObject.metadata.?annotations[?k]))"""
 
 # Any JSON may stand in a custom resource, and an expression that fails refuses the request: every step asks for the type.
-CONCERNS = """\
-!(request.kind.group in {built_in} ||
-  request.kind.group + '/' + request.kind.kind in {by_content}) ||
+CARRIES = """\
 [object, oldObject].filter(o, o != null).exists(o,
-  ([o, o.?template.orValue(null)] +
-   {spec}.map(s, s.?template.orValue(null)) +
-   {spec}.map(s, s.?jobTemplate.orValue(null)) +
-   {spec}.map(s, s.?jobTemplate.orValue(null)).filter(j, type(j) == map)
-     .map(j, j.?spec.orValue(null)).filter(s, type(s) == map).map(s, s.?template.orValue(null))
-  ).filter(t, type(t) == map).exists(t,
+  ([[o, o.?template.orValue(null)] +
+    {spec}.map(s, s.?template.orValue(null)) +
+    {spec}.map(s, s.?jobTemplate.orValue(null)) +
+    {spec}.map(s, s.?jobTemplate.orValue(null)).filter(j, type(j) == map)
+      .map(j, j.?spec.orValue(null)).filter(s, type(s) == map).map(s, s.?template.orValue(null))]{places}
+  ).exists(p, p.filter(t, type(t) == map).exists(t,
     [t.?metadata.orValue(null)].filter(m, type(m) == map).exists(m,
       [m.?labels.orValue(null)].filter(l, type(l) == map).exists(l, l.exists(k, k in {queues} || k.startsWith('{prefix}'))) ||
       [m.?annotations.orValue(null)].filter(a, type(a) == map).exists(a, a.exists(k, k in {annotations}))) ||
@@ -55,8 +54,42 @@ CONCERNS = """\
         l.filter(c, type(c) == map).map(c, c.?resources.orValue(null)).filter(r, type(r) == map).exists(r,
           [r.?limits.orValue(null), r.?requests.orValue(null)].filter(q, type(q) == map).exists(q,
             q.exists(k, k.contains('/') && (
-{accelerators}))))))))"""
+{accelerators})))))))))"""
 _SPEC = "[o.?spec.orValue(null)].filter(s, type(s) == map)"
+
+# Where the custom kinds that are judged by content keep what a Pod template holds: each a list of lists of such templates.
+_COMPONENTS = f"{_SPEC}.map(s, s.map(k, s[k]).filter(c, type(c) == map))"
+_RAY = f"{_SPEC}.map(s, s.?rayClusterConfig.orValue(null)).filter(r, type(r) == map)"
+_WORKLOADS = f"({_SPEC} + {_SPEC}.map(s, s.?prefill.orValue(null)).filter(s, type(s) == map))"
+_ROLES = f"{_SPEC}.map(s, [s.?driver.orValue(null), s.?executor.orValue(null)].filter(r, type(r) == map))"
+PLACES: dict[tuple[str, str], tuple[str, ...]] = {
+    # One Pod template, where every kind of Kubernetes' own has it.
+    ("kubeflow.org", "Notebook"): (),
+    # A head, and groups of workers.
+    ("ray.io", "RayService"): (
+        f"{_RAY}.map(r, r.?headGroupSpec.orValue(null)).filter(h, type(h) == map).map(h, [h.?template.orValue(null)])",
+        f"{_RAY}.map(r, r.?workerGroupSpecs.orValue(null)).filter(l, type(l) == list)"
+        ".map(l, l.filter(g, type(g) == map).map(g, g.?template.orValue(null)))",
+    ),
+    # Each component is a PodSpec with labels in it; what else stands in it may be a container (`model`, a framework's name).
+    ("serving.kserve.io", "InferenceService"): (
+        f"{_COMPONENTS}.map(l, l.map(c, dyn({{'metadata': c, 'spec': c}})))",
+        f"{_COMPONENTS}.map(l, l.map(c, dyn({{'spec': {{'containers': c.map(k, c[k])}}}})))",
+        f"{_COMPONENTS}.map(l, l.map(c, dyn({{'spec': c.?workerSpec.orValue(null)}})))",
+    ),
+    # PodSpecs without metadata.
+    ("serving.kserve.io", "LLMInferenceService"): (
+        f"{_WORKLOADS}.map(w, [w.?template.orValue(null), w.?worker.orValue(null)].map(s, dyn({{'spec': s}})))",
+    ),
+    # Fields of its own, much like a PodSpec's; accelerators in `gpu`.
+    ("sparkoperator.k8s.io", "SparkApplication"): (
+        f"{_ROLES}.map(l, l.map(r, dyn({{'metadata': r, 'spec': r}})))",
+        f"{_ROLES}.map(l, l.map(r, r.?template.orValue(null)))",
+        f"{_ROLES}.map(l, l.map(r, dyn({{'spec': {{'containers': r.?sidecars.orValue(null)}}}})))",
+        f"{_ROLES}.map(l, l.map(r, r.?gpu.orValue(null)).filter(g, type(g) == map && type(g.?name.orValue(null)) == string)"
+        ".map(g, dyn({'spec': {'containers': [{'resources': {'limits': {g.name: 1}}}]}})))",
+    ),
+}
 
 
 def page(signs: Signs, controllers: Controllers) -> str:
@@ -71,7 +104,7 @@ def page(signs: Signs, controllers: Controllers) -> str:
         ("kueue-is-never-judged", kueue),
         ("something-we-read-changed", changed),
         ("no-controllers-child", f"!({mutated})"),
-        ("pods-only-of-ai-work", f"request.kind.kind != 'Pod' ||\n{concerns}"),
+        ("pods-only-of-ai-work", f"request.kind.kind != 'Pod' ||\n{_carries(signs)}"),
     ]
     closed = [
         ("kueue-is-never-judged", kueue),
@@ -87,7 +120,12 @@ def page(signs: Signs, controllers: Controllers) -> str:
     return HEAD + "\n---\n".join(
         [
             _configuration(
-                "Mutating", "00-signalbox", [_webhook("mutate.policy.workload.ai", "/mutate", "Ignore", MUTATE, mutating, True)]
+                "Mutating",
+                "00-signalbox",
+                [
+                    _webhook("mutate.policy.workload.ai", "/mutate", "Ignore", MUTATE, mutating, True),
+                    _policy_webhook(POLICIES_FIRST, ["CREATE", "UPDATE"]),
+                ],
             ),
             _configuration(
                 "Validating",
@@ -95,6 +133,7 @@ def page(signs: Signs, controllers: Controllers) -> str:
                 [
                     _webhook("validate.policy.workload.ai", "/validate", "Fail", CLOSED, closed),
                     _webhook("validate-open.policy.workload.ai", "/validate", "Ignore", OPEN, opened),
+                    _policy_webhook(POLICIES, ["CREATE", "UPDATE", "DELETE"]),
                 ],
             ),
         ]
@@ -115,6 +154,10 @@ AI work that somebody wrote: without an answer of ours it does not get in. Every
 that an outage of ours stops no web server, no network plugin, no backup Job and no Pod that replaces another."""
 OPEN = """\
 The rest of what we judge: what a known controller made from a parent that was judged, and what is no AI work."""
+POLICIES = """\
+Our own policies as objects, with all that are there. Ignore: an outage of ours never keeps anybody from mending them."""
+POLICIES_FIRST = """\
+Changes nothing. A type that the schema does not take is refused before validation begins: here it is in the words of lint."""
 
 
 def _configuration(kind: str, name: str, webhooks: list[str]) -> str:
@@ -145,6 +188,24 @@ def _webhook(name: str, path: str, failure: str, why: str, conditions: list[tupl
     for title, expression in conditions:
         lines += [f"    - name: {title}", "      expression: |-"]
         lines += [f"        {line}" for line in expression.splitlines()]
+    return "".join(f"  {line}\n" for line in lines)
+
+
+def _policy_webhook(why: str, operations: list[str]) -> str:
+    lines = [
+        *(f"# {line}" for line in why.splitlines()),
+        "- name: policies.policy.workload.ai",
+        "  admissionReviewVersions: [v1]",
+        "  clientConfig:",
+        "    service: {name: signalbox, namespace: signalbox-system, path: /policies, port: 443}",
+        "  failurePolicy: Ignore",
+        "  matchPolicy: Equivalent",
+        "  sideEffects: None",
+        "  timeoutSeconds: 5",
+        "  rules:",
+        f"    - {{apiGroups: [{GROUP}], apiVersions: [{VERSION}], resources: [{', '.join(PLURALS.values())}], "
+        f"operations: [{', '.join(operations)}], scope: Cluster}}",
+    ]
     return "".join(f"  {line}\n" for line in lines)
 
 
@@ -193,15 +254,32 @@ def _judged_by_content(group: str, kind: str) -> bool:
     return group not in VERSIONS and made_for is not None and made_for not in TRAINING_TYPES
 
 
+def _places(group: str, kind: str) -> str:
+    """What is added to the places where a Pod template may stand, for one kind."""
+    lists = PLACES[group, kind]
+    together = " +\n      ".join(lists)
+    return f" +\n   (request.kind.kind == '{kind}' ?\n      {together} : [])" if lists else ""
+
+
 def _concerns(signs: Signs) -> str:
+    """True for AI work: custom kinds made for it, whatever stands in them, and all else by what it carries."""
+    by_content = sorted(key for key in KINDS if _judged_by_content(*key))
+    kinds = _list(f"{group}/{kind}" for group, kind in by_content)
+    return (
+        f"!(request.kind.group in {_list(VERSIONS)} ||\n  request.kind.group + '/' + request.kind.kind in {kinds}) ||\n"
+        f"{_carries(signs, by_content)}"
+    )
+
+
+def _carries(signs: Signs, kinds: Iterable[tuple[str, str]] = ()) -> str:
+    """True for what carries an accelerator, a claim, a queue or a label of ours; ``kinds`` may do so in places of their own."""
     patterns = [pattern for sign in signs.accelerators for pattern in sign.resources]
     exact = sorted({pattern for pattern in patterns if "*" not in pattern})
     lines = [f"k in {_list(exact)}"]
     lines += [_glob(pattern) for pattern in sorted({pattern for pattern in patterns if "*" in pattern})]
-    return CONCERNS.format(
+    return CARRIES.format(
         spec=_SPEC,
-        built_in=_list(VERSIONS),
-        by_content=_list(sorted(f"{group}/{kind}" for group, kind in KINDS if _judged_by_content(group, kind))),
+        places="".join(_places(*kind) for kind in kinds),
         queues=_list((QUEUE_LABEL, *SCHEDULER_QUEUE_LABELS)),
         prefix=LABEL_PREFIX,
         annotations=_list((*signs.accelerator_annotations, SCHEDULER_QUEUE_ANNOTATION)),

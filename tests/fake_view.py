@@ -50,6 +50,7 @@ class FakeView:
         self.distributed = False
         self.framework = Judgement(None)
         self.checkpoint = Judgement("none")
+        self.resume = Judgement("unsaid")
         for name, value in known.items():
             setattr(self, name, value)
         self.queues = self.queues or ((self.queue,) if self.queue else ())

@@ -173,6 +173,12 @@ def main() -> int:
             self.response, self.findings, self.errors = response, findings, ()
 
     class Words:
+        def last_good(self) -> None:
+            return None
+
+        def beside(self, live: object) -> "Words":
+            return self
+
         def read(self) -> dict[str, str]:
             return {path.name: path.read_text().strip() for path in sorted(policies.glob("*.txt"))}
 

@@ -202,6 +202,60 @@ def test_a_gang_scheduler_passes(spec: Any) -> None:
     assert not problems("gang", made)
 
 
+GROUP = {"schedulingGroup": {"podGroupName": "g"}}
+
+
+def ray_job(**pod_fields: Any) -> dict[str, Any]:
+    group = {"replicas": 4, "groupName": "w", "template": {"spec": {**pod_spec(gpu_job()), **pod_fields}}}
+    cluster = {"headGroupSpec": {"template": {"spec": {"containers": [{"name": "head"}]}}}, "workerGroupSpecs": [group]}
+    spec = {"entrypoint": "python train.py", "rayClusterSpec": cluster}
+    return {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": "r", "namespace": "research"}, "spec": spec}
+
+
+def mpi_job(**pod_fields: Any) -> dict[str, Any]:
+    launcher = {"template": {"spec": {"containers": [{"name": "l", "command": ["mpirun", "-np", "8", "python", "train.py"]}]}}}
+    worker = {"replicas": 4, "template": {"spec": {**pod_spec(gpu_job()), **pod_fields}}}
+    made = pytorch_job()
+    spec = {"mpiReplicaSpecs": {"Launcher": launcher, "Worker": worker}}
+    return {**made, "apiVersion": "kubeflow.org/v2beta1", "kind": "MPIJob", "spec": spec}
+
+
+def meeting_job(**pod_fields: Any) -> dict[str, Any]:
+    made = gpu_job(parallelism=4, completions=4)
+    pod_spec(made).update(subdomain="run", **pod_fields)
+    return made
+
+
+def wrapped_job(**pod_fields: Any) -> dict[str, Any]:
+    metadata = {"name": "a", "namespace": "research"}
+    spec = {"components": [{"template": pytorch(**pod_fields)}]}
+    return {"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": metadata, "spec": spec}
+
+
+def pytorch(**pod_fields: Any) -> dict[str, Any]:
+    made = pytorch_job()
+    made["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"].update(pod_fields)
+    return made
+
+
+@pytest.mark.parametrize("make", [meeting_job, pytorch, mpi_job, ray_job, wrapped_job], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("native", [GROUP, {"workloadRef": {"name": "w", "podGroup": "g"}}])
+def test_a_group_of_kubernetes_itself_is_seen_in_every_kind(make: Any, native: Any) -> None:
+    assert problems("gang", make())
+    assert not problems("gang", make(**native))
+    assert problems("gang", make(schedulingGroup=None, workloadRef={})), "an empty group is none"
+
+
+def test_the_group_of_a_wrapped_object_counts() -> None:
+    made = wrapped_job()
+    inner = made["spec"]["components"][0]["template"]
+    inner["spec"]["runPolicy"] = {"schedulingPolicy": {"minAvailable": 4}}
+    assert not problems("gang", made)
+    made = wrapped_job()
+    made["spec"]["components"][0]["template"]["metadata"]["annotations"] = {"scheduling.k8s.io/group-name": "g"}
+    assert not problems("gang", made)
+
+
 def test_a_namespace_with_a_default_queue_starts_it_whole() -> None:
     assert not problems("gang", job_set(), cluster=Cluster(queues=frozenset({"default"})))
 

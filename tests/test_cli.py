@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from signalbox.cli.main import main
 from signalbox.cli.match_words import match_words
-from signalbox.cli.yaml_text import yaml_documents
 from signalbox.fieldpath import parse_path, resolve_path, value_at
 from signalbox.patch import path_in
 from signalbox.policy.match_document import MATCH_KEYS
 from signalbox.source import read_documents
+from signalbox.yaml_text import yaml_documents
 
 FILES = Path(__file__).parent / "cases" / "cli" / "files"
 POLICIES = ("--policies", "policies")
@@ -45,7 +45,7 @@ def test_inspect_prints_one_object_a_line_with_exactly_these_keys(capsys: pytest
     (found,) = objects(output(capsys, "inspect", "manifests/bad.yaml", "-o", "json"))
     assert list(found) == [
         *("file", "document", "kind", "name", "namespace", "type", "framework"),
-        *("checkpoint", "spot", "accelerators", "priority", "queue"),
+        *("checkpoint", "resume", "spot", "accelerators", "priority", "queue"),
     ]
     assert found["accelerators"] == {"perPod": 8, "total": 32, "placeholder": False}
     assert found["file"] == "manifests/bad.yaml"
@@ -196,7 +196,7 @@ def test_a_fault_of_ours_is_one_line_and_exit_70(monkeypatch: pytest.MonkeyPatch
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("first\nsecond")
 
-    monkeypatch.setattr("signalbox.cli.admission.apply_defaults", broken)
+    monkeypatch.setattr("signalbox.admission.apply_defaults", broken)
     assert main(["check", "manifests/good.yaml", *POLICIES]) == 70
     assert capsys.readouterr().err == (
         "signalbox: internal error: RuntimeError: first second (run with --debug for the traceback)\n"

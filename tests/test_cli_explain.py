@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from signalbox.cli.admission import Asked
+from signalbox.admission import Asked
 from signalbox.cli.explained import explain
 from signalbox.cli.explained_json import explanation_json
 from signalbox.cli.explained_text import write_page
@@ -20,8 +20,10 @@ from signalbox.cli.terminal import Terminal
 from signalbox.configuration import load_setup
 from signalbox.manifests import Manifest
 from signalbox.source import read_documents
+from signalbox.workload.kinds.table import KINDS
 from signalbox.workload.type import infer_type
 from tests.mangled import CASES, mangled
+from tests.world import mutated, policy, request, setup
 
 FILES = Path(__file__).parent / "cases" / "cli" / "files"
 DEMO = Path(__file__).parent / "demo" / "manifests"
@@ -56,7 +58,8 @@ def test_json_has_exactly_these_keys(capsys: pytest.CaptureFixture[str]) -> None
         *("judgements", "templates", "typeSigns", "injected", "notInjected", "policies", "write"),
     ]
     assert list(found["judgements"]) == [
-        *("kind", "accelerators", "type", "framework", "distributed", "spot", "checkpoint", "priority", "queue", "owner")
+        *("kind", "accelerators", "type", "framework", "distributed", "spot", "checkpoint"),
+        *("resume", "priority", "queue", "owner"),
     ]
     assert list(found["judgements"]["spot"]) == ["state", "declared", "remark", "evidence"]
     assert list(found["judgements"]["spot"]["evidence"][0]) == ["path", "value", "note", "line", "default"]
@@ -160,3 +163,19 @@ def test_a_mangled_manifest_is_explained_too(manifest: dict[str, Any]) -> None:
     screen = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
     write_page(found, Terminal(screen))
     json_line(explanation_json(found))
+
+
+def test_what_an_earlier_pass_injected_as_a_variable_is_not_taken_for_the_users_own() -> None:
+    text = """
+match: {checkpoint: [none], trains: true}
+inject: {env: {CHECKPOINT_DIR: "s3://runs/default"}}
+"""
+    world = setup(policy(text, "where"))
+    container = {"name": "c", "image": "i:1", "command": ["python", "train.py"], "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    spec = {"template": {"spec": {"restartPolicy": "Never", "containers": [container]}}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "research"}, "spec": spec}
+    once = mutated(world, request(job))
+    assert "CHECKPOINT_DIR" in json.dumps(once)
+    found = explain(world, manifest_of(once), KINDS["batch", "Job"], Asked(), NOW)
+    assert found.view.checkpoint.state == "durable"
+    assert [one.name for one in found.injecting.matching] == ["where"]

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from signalbox.cluster.folder import FolderCluster, read_cluster
-from signalbox.cluster.view import UNKNOWN, ClusterView, PriorityClass
+from signalbox.cluster.folder import read_cluster
+from signalbox.cluster.objects import PriorityClass
+from signalbox.cluster.state import ClusterState
+from signalbox.cluster.view import UNKNOWN, ClusterView
 
 NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: research, labels: {team: a, odd: 1}}\n"
 CLASS = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: low}\nvalue: 10\npreemptionPolicy: Never\n"
@@ -15,7 +17,7 @@ LOCAL_QUEUE = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {
 CLUSTER_QUEUE = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: cq}\n"
 
 
-def cluster(folder: Path, *documents: str) -> FolderCluster:
+def cluster(folder: Path, *documents: str) -> ClusterState:
     (folder / "cluster.yaml").write_text("---\n".join(documents))
     view, problems = read_cluster(str(folder))
     assert not problems

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signalbox.cluster.folder import FolderCluster
-from signalbox.cluster.view import EmptyClusterView, PriorityClass
+from signalbox.cluster.state import ClusterState
+from signalbox.cluster.view import EmptyClusterView
 from signalbox.defaults import apply_defaults
 from signalbox.fieldpath import parse_path, resolve_path, value_at
 from signalbox.workload.kinds.table import KINDS
@@ -105,9 +105,15 @@ def test_a_templates_requests_are_not_copied() -> None:
     assert defaulted(obj, "spec.template.spec.containers[main].resources.requests") is None
 
 
+def cluster_with(name: str, **fields: Any) -> ClusterState:
+    cluster = ClusterState()
+    cluster.put("scheduling.k8s.io", "PriorityClass", {"metadata": {"name": name}, **fields})
+    cluster.synced("scheduling.k8s.io", "PriorityClass")
+    return cluster
+
+
 def test_a_pods_priority_comes_from_its_class_where_the_cluster_is_known() -> None:
-    low = PriorityClass("low", 10, "Never")
-    cluster = FolderCluster({}, {"low": low})
+    cluster = cluster_with("low", value=10, preemptionPolicy="Never")
     obj = manifest("Pod", pod_spec(priorityClassName="low"))
     assert defaulted(obj, "spec.priority", cluster) == 10
     assert defaulted(obj, "spec.preemptionPolicy", cluster) == "Never"
@@ -115,15 +121,14 @@ def test_a_pods_priority_comes_from_its_class_where_the_cluster_is_known() -> No
 
 
 def test_a_pod_without_a_class_gets_the_default_one_by_name() -> None:
-    normal = PriorityClass("normal", 7)
-    cluster = FolderCluster({}, {"normal": normal}, normal)
+    cluster = cluster_with("normal", value=7, globalDefault=True)
     obj = manifest("Pod", pod_spec())
     assert defaulted(obj, "spec.priorityClassName", cluster) == "normal"
     assert defaulted(obj, "spec.priority", cluster) == 7
 
 
 def test_a_pod_has_priority_0_where_there_is_no_default_class() -> None:
-    cluster = FolderCluster({}, {"low": PriorityClass("low", 10)})
+    cluster = cluster_with("low", value=10)
     assert defaulted(manifest("Pod", pod_spec()), "spec.priority", cluster) == 0
 
 

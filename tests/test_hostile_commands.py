@@ -45,7 +45,7 @@ def read(container: dict[str, Any]) -> tuple[list[Invocation], Budget]:
 
 GROWING = {
     "scripts in scripts": sh(
-        ("bash -c " + "$A" * 100 + "\n") * 20, env=env(B=("a b;" * 128)[:512], A="bash -c " + "$B" * 120 + ";")
+        ("bash -c " + "$A" * 100 + "\n") * 200, env=env(B=("a b;" * 128)[:512], A="bash -c " + "$B" * 120 + ";")
     ),
     "quoted scripts in scripts": sh(
         ('bash -c "' + "$A;" * 200 + '"\n') * 9, env=env(B="a b;" * 127, A=f'bash -c "{"$B" * 100}";')

@@ -11,6 +11,7 @@ import yaml
 
 from signalbox.cli.serve import command
 from signalbox.controllers import default_controllers
+from signalbox.policy.resources import GROUP, PLURALS, VERSION
 from signalbox.signs_loading import load_default_signs
 from signalbox.workload.kinds.table import KINDS
 
@@ -33,8 +34,13 @@ def generator() -> Any:
     return module
 
 
-def webhooks() -> list[Any]:
+def every_webhook() -> list[Any]:
     return [webhook for document in _load(MANIFESTS / "base" / "webhooks.yaml") for webhook in document["webhooks"]]
+
+
+def webhooks() -> list[Any]:
+    """Those that workloads meet."""
+    return [webhook for webhook in every_webhook() if webhook["clientConfig"]["service"]["path"] != "/policies"]
 
 
 def test_the_webhook_configurations_are_those_of_the_signs_and_the_controllers(generator: Any) -> None:
@@ -73,6 +79,7 @@ def test_kinds_made_to_serve_or_to_be_sat_at_are_not_closed_by_their_kind(genera
         "SparkApplication.sparkoperator.k8s.io",
     }
     assert all(generator._judged_by_content(group, kind) for (group, kind), one in KINDS.items() if one.type_decides)
+    assert {f"{kind}.{group}" for group, kind in generator.PLACES} == by_content
 
 
 def test_namespaces_are_exempt_by_their_name_alone() -> None:
@@ -83,7 +90,19 @@ def test_namespaces_are_exempt_by_their_name_alone() -> None:
 
 
 def test_no_answer_is_waited_for_longer_than_five_seconds() -> None:
-    assert all(webhook["timeoutSeconds"] <= 5 for webhook in webhooks())
+    assert all(webhook["timeoutSeconds"] <= 5 for webhook in every_webhook())
+
+
+def test_our_own_policies_can_always_be_mended_and_never_be_deleted_unseen() -> None:
+    first, last = (webhook for webhook in every_webhook() if webhook not in webhooks())
+    for webhook in (first, last):
+        [rule] = webhook["rules"]
+        assert webhook["failurePolicy"] == "Ignore"
+        assert webhook["sideEffects"] == "None"
+        assert (rule["apiGroups"], rule["apiVersions"]) == ([GROUP], [VERSION])
+        assert rule["resources"] == list(PLURALS.values())
+    assert first["rules"][0]["operations"] == ["CREATE", "UPDATE"]
+    assert last["rules"][0]["operations"] == ["CREATE", "UPDATE", "DELETE"]
 
 
 def test_every_file_is_in_some_kustomization() -> None:

@@ -1,17 +1,19 @@
 """When policies are loaded again, and which set is then in force. No process, no clock."""
 
+from __future__ import annotations
+
 import signal
 from pathlib import Path
 
 import pytest
 
+from signalbox.process.logs import bounded, crash_fields
+from signalbox.process.wakeup import Wakeup
 from signalbox.server.body import SlowBodies
 from signalbox.server.lifecycle import Lifecycle
 from signalbox.server.loading import SetupLoader
-from signalbox.server.logs import bounded, crash_fields
 from signalbox.server.notice import Notice, NoticeBoard
 from signalbox.server.source import FileWatcher, LoadResult, ReloadingSource
-from signalbox.server.wakeup import Wakeup
 
 SETUP = object()
 
@@ -47,6 +49,14 @@ def test_a_folder_that_links_to_itself_ends(tmp_path: Path) -> None:
 class Queue(list[LoadResult]):
     """Policies whose files are what the next load is to give."""
 
+    kept: LoadResult | None = None
+
+    def last_good(self) -> LoadResult | None:
+        return self.kept
+
+    def beside(self, live: object) -> Queue:
+        return self
+
     def read(self) -> LoadResult:
         return self.pop(0)
 
@@ -57,6 +67,24 @@ class Queue(list[LoadResult]):
 def source(folder: Path, *results: LoadResult) -> tuple[ReloadingSource, Queue]:
     queue = Queue(results)
     return ReloadingSource(queue, FileWatcher([folder])), queue
+
+
+def test_a_bad_set_and_a_restart_do_not_end_the_policies(tmp_path: Path) -> None:
+    bad, good = LoadResult(SETUP, ("x",)), LoadResult(SETUP, policies=("kept",))  # type: ignore[arg-type]
+    queue = Queue([bad])
+    queue.kept = good
+    made = ReloadingSource(queue, FileWatcher([tmp_path]))
+    assert made.in_force.policies == ("kept",)
+    assert made.in_force.restored
+    assert made.latest is bad
+
+
+def test_where_what_was_kept_is_bad_as_well_the_present_set_counts(tmp_path: Path) -> None:
+    bad = LoadResult(SETUP, ("x",))  # type: ignore[arg-type]
+    queue = Queue([bad])
+    queue.kept = LoadResult(SETUP, ("y",))  # type: ignore[arg-type]
+    made = ReloadingSource(queue, FileWatcher([tmp_path]))
+    assert made.in_force is bad
 
 
 def poll(made: ReloadingSource, folder: Path) -> LoadResult | None:

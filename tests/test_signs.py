@@ -28,7 +28,7 @@ def view(container: dict[str, Any], *specs: dict[str, Any]) -> WorkloadView:
 
 def test_shipped_documents_are_one_a_concern() -> None:
     names = [shipped.metadata.name for shipped in default_documents()]
-    assert names == ["accelerators", "checkpoint", "framework", "spot", "type"]
+    assert names == ["accelerators", "checkpoint", "framework", "resume", "spot", "type"]
 
 
 def test_shipped_signs_load_fast_enough_for_a_command_line() -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import jsonpatch
 
 from signalbox.check.table import PARAMETERS
-from signalbox.cluster.view import UNKNOWN, PriorityClass, UnknownType
+from signalbox.cluster.objects import PriorityClass
+from signalbox.cluster.view import UNKNOWN, EmptyClusterView, UnknownType
 from signalbox.engine import Outcome, Setup, mutate, validate
 from signalbox.policy.loading import load_policy_set
 from signalbox.policy.policy_set import PolicySet
@@ -24,7 +25,7 @@ CLASSES = {"train-low": 1000, "train-normal": 10000, "serving-high": 100000, "ur
 
 
 @dataclass(frozen=True)
-class Cluster:
+class Cluster(EmptyClusterView):
     """A cluster that is known whole."""
 
     classes: dict[str, int] = field(default_factory=lambda: CLASSES)

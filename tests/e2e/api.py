@@ -55,7 +55,7 @@ class Api:
         data = None if body is None else json.dumps(body).encode()
         try:
             return self._once(method, path, data, content)
-        except (http.client.BadStatusLine, http.client.CannotSendRequest, BrokenPipeError, ConnectionResetError):
+        except (http.client.BadStatusLine, http.client.CannotSendRequest, ConnectionError, ssl.SSLEOFError):
             # The server closed a connection that had been idle.
             self._connection.close()
             return self._once(method, path, data, content)

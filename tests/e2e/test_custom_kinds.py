@@ -5,29 +5,54 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
+import yaml
+
+from tests.judgement_cases import view_of
 
 from . import outage
 from .custom_kinds import custom, define
 from .kubectl import Kubectl
-from .objects import QUEUE, Manifest, template
-from .webhook import Webhook
+from .objects import GPU, QUEUE, Manifest, template
+from .webhook import ROOT, Webhook
 
+ADAPTER_CASES = ROOT / "tests" / "cases" / "kinds" / "kinds.yaml"
 SERVING = ("serving.kserve.io", "v1beta1", "InferenceService")
+LLM = ("serving.kserve.io", "v1alpha1", "LLMInferenceService")
+RAY = ("ray.io", "v1", "RayService")
 NOTEBOOK = ("kubeflow.org", "v1", "Notebook")
 SPARK = ("sparkoperator.k8s.io", "v1beta2", "SparkApplication")
 TRAINING = ("kubeflow.org", "v1", "PyTorchJob")
-KINDS = (SERVING, NOTEBOOK, SPARK, TRAINING)
+KINDS = (SERVING, LLM, RAY, NOTEBOOK, SPARK, TRAINING)
 
 MODEL = {"predictor": {"model": {"modelFormat": {"name": "sklearn"}, "storageUri": "s3://bucket/iris"}}}
 DRIVER = {"mainApplicationFile": "local:///etl.py", "driver": {"cores": 1}, "executor": {"instances": 2}}
 WORKERS = {"pytorchReplicaSpecs": {"Worker": {"replicas": 2, "template": template()}}}
 OURS = {"workload.ai/type": "inference"}
+GPUS = {"resources": {"limits": {GPU: 1}}}
+WITH_GPU: Manifest = {"name": "main", **GPUS}
+CLAIM = {"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "gpu"}]}
+
+
+def _ray(head: Manifest, *workers: Manifest) -> Manifest:
+    groups = [{"groupName": f"g{number}", "template": worker} for number, worker in enumerate(workers)]
+    return {"rayClusterConfig": {"headGroupSpec": {"template": head}, "workerGroupSpecs": groups}}
+
+
+def _spark(**roles: Manifest) -> Manifest:
+    return {**DRIVER, **roles}
+
 
 Cases = dict[str, Callable[[str], Manifest]]
 OPEN: Cases = {
     "inference-service": lambda ns: custom(SERVING, ns, MODEL),
     "notebook": lambda ns: custom(NOTEBOOK, ns, {"template": template()}),
     "spark-application": lambda ns: custom(SPARK, ns, DRIVER),
+    "spark-with-a-field-of-no-accelerator": lambda ns: custom(
+        SPARK, ns, _spark(executor={"gpu": {"name": "x", "quantity": 1}})
+    ),
+    "model-in-a-container": lambda ns: custom(SERVING, ns, {"predictor": template()["spec"]}),
+    "language-model": lambda ns: custom(LLM, ns, {"model": {"uri": "hf://small"}, "template": template()["spec"]}),
+    "ray-service": lambda ns: custom(RAY, ns, _ray(template(), template())),
 }
 CLOSED: Cases = {
     "training": lambda ns: custom(TRAINING, ns, WORKERS),
@@ -40,6 +65,33 @@ CLOSED: Cases = {
     "notebook-with-a-labelled-template": lambda ns: custom(
         NOTEBOOK, ns, {"template": {**template(), "metadata": {"labels": OURS}}}
     ),
+    "model-with-a-gpu": lambda ns: custom(SERVING, ns, {"predictor": {"model": {**MODEL["predictor"]["model"], **GPUS}}}),
+    "model-of-a-runtime-to-come-with-a-gpu": lambda ns: custom(SERVING, ns, {"predictor": {"newruntime": GPUS}}),
+    "container-of-a-predictor-with-a-gpu": lambda ns: custom(SERVING, ns, {"predictor": {"containers": [WITH_GPU]}}),
+    "init-container-of-a-transformer-with-a-gpu": lambda ns: custom(
+        SERVING, ns, {**MODEL, "transformer": {"containers": [], "initContainers": [WITH_GPU]}}
+    ),
+    "workers-of-a-predictor-with-gpus": lambda ns: custom(
+        SERVING, ns, {"predictor": {"model": {}, "workerSpec": {"containers": [WITH_GPU]}}}
+    ),
+    "predictor-with-a-resource-claim": lambda ns: custom(SERVING, ns, {"predictor": {"model": {}, **CLAIM}}),
+    "predictor-with-a-label-of-ours": lambda ns: custom(SERVING, ns, {"predictor": {"model": {}, "labels": OURS}}),
+    "predictor-with-a-fraction-of-a-gpu": lambda ns: custom(
+        SERVING, ns, {"predictor": {"model": {}, "annotations": {"gpu-fraction": "0.5"}}}
+    ),
+    "language-model-with-a-gpu": lambda ns: custom(LLM, ns, {"template": {"containers": [WITH_GPU]}}),
+    "language-model-with-gpu-workers": lambda ns: custom(LLM, ns, {"template": {}, "worker": {"containers": [WITH_GPU]}}),
+    "language-model-that-prefills-on-gpus": lambda ns: custom(LLM, ns, {"prefill": {"template": {"containers": [WITH_GPU]}}}),
+    "ray-head-with-a-gpu": lambda ns: custom(RAY, ns, _ray(template(1), template())),
+    "ray-workers-with-gpus": lambda ns: custom(RAY, ns, _ray(template(), template(), template(1))),
+    "ray-workers-with-a-label-of-ours": lambda ns: custom(
+        RAY, ns, _ray(template(), {**template(), "metadata": {"labels": OURS}})
+    ),
+    "spark-executor-with-a-gpu": lambda ns: custom(SPARK, ns, _spark(executor={"gpu": {"name": GPU, "quantity": 1}})),
+    "spark-driver-with-a-gpu": lambda ns: custom(SPARK, ns, _spark(driver={"gpu": {"name": "amd.com/gpu", "quantity": 1}})),
+    "spark-executor-template-with-a-gpu": lambda ns: custom(SPARK, ns, _spark(executor={"template": template(1)})),
+    "spark-sidecar-with-a-gpu": lambda ns: custom(SPARK, ns, _spark(driver={"sidecars": [WITH_GPU]})),
+    "spark-executor-with-a-label-of-ours": lambda ns: custom(SPARK, ns, _spark(executor={"labels": OURS})),
 }
 
 
@@ -62,6 +114,24 @@ def test_what_is_served_or_sat_at_waits_only_for_what_it_carries(kubectl: Kubect
     for case, make in OPEN.items():
         printed = kubectl.apply(make(stopped), arguments=("--dry-run=server",))
         assert printed.code == 0, f"{case}: {printed.text}"
+
+
+def test_an_accelerator_that_signalbox_sees_in_a_kind_is_seen_without_it(kubectl: Kubectl, stopped: str) -> None:
+    """The cases that the adapters of these kinds are tested with."""
+    known = {(group, kind) for group, _, kind in KINDS}
+    cases = [case for case in yaml.safe_load(ADAPTER_CASES.read_text()) if _key(case["manifest"]) in known]
+    assert {kind for _, kind in map(_key, (case["manifest"] for case in cases))} == {kind for _, kind in known}
+    for case in cases:
+        manifest: Manifest = {**case["manifest"], "metadata": {**case["manifest"]["metadata"], "namespace": stopped}}
+        printed = kubectl.apply(manifest, arguments=("--dry-run=server",))
+        closed = view_of(manifest).accelerators.any or _key(manifest) == (TRAINING[0], TRAINING[2])
+        assert ('failed calling webhook "validate.policy.workload.ai"' in printed.err) is closed, (
+            f"{case['case']}: {printed.text}"
+        )
+
+
+def _key(manifest: Manifest) -> tuple[str, str]:
+    return manifest["apiVersion"].partition("/")[0], manifest["kind"]
 
 
 def test_every_custom_kind_is_judged_while_we_answer(webhook: Webhook, kubectl: Kubectl, namespace: str) -> None:
@@ -102,6 +172,11 @@ ODD: tuple[object, ...] = (
     _containers({"resources": {"limits": [1], "requests": "1"}}),
     {"jobTemplate": []},
     {"jobTemplate": {"spec": [{"template": 1}]}},
+    {"predictor": 7, "transformer": {"containers": "x", "model": [], "labels": 1, "workerSpec": None}},
+    {"rayClusterConfig": {"headGroupSpec": [], "workerGroupSpecs": [1, {"template": "x"}]}},
+    {"rayClusterConfig": {"workerGroupSpecs": {"a": 1}}},
+    {"driver": {"gpu": {"name": {}, "quantity": 1}, "sidecars": 1}, "executor": {"gpu": [], "template": "x"}},
+    {"prefill": {"template": [], "worker": 1}, "worker": "x"},
 )
 
 

@@ -64,11 +64,15 @@ class LoadedSetup:
 
 @dataclass(frozen=True, slots=True)
 class SetupFiles:
-    """Everything a setup is made of, as it was read at one moment: who has it judges by the very same bytes."""
+    """Everything a setup is made of, as it was read at one moment: who has it judges by the very same bytes.
+
+    ``objects`` are policies that stand in the cluster instead of a file, see ``policy_objects``.
+    """
 
     policies: tuple[PathBytes, ...]
     signs: tuple[PathBytes, ...] = ()
     cluster: PathBytes | None = None
+    objects: tuple[PathBytes, ...] = ()
 
 
 def shipped_policies() -> Path:
@@ -111,28 +115,30 @@ def load_setup_files(
     verify_patches: bool = False,
     controllers: Controllers | None = None,
     now: datetime | None = None,
+    view: ClusterView | None = None,
 ) -> LoadedSetup:
     """Everything to judge by. WorkloadSigns and WorkloadKinds may stand among the policies.
 
-    With ``now``, exceptions and overrides that are over are warned of.
+    With ``now``, exceptions and overrides that are over are warned of. A ``view`` takes the place of the files' cluster.
     """
-    documents, problems = _parse(files.policies)
-    of_workloads = [document for document in documents if _kind_of(document) in (_SIGNS, _KIND)]
+    in_files, problems = _parse(files.policies)
     sign_documents, sign_problems = _parse(files.signs)
-    loaded_signs = _load_signs([*of_workloads, *sign_documents])
-    of_policies = [document for document in documents if _kind_of(document) not in (_SIGNS, _KIND)]
+    objects, object_problems = _parse(files.objects)
+    documents = [*in_files, *objects]
+    loaded_signs = _load_signs([*filter(_of_workloads, in_files), *sign_documents, *filter(_of_workloads, objects)])
+    of_policies = [document for document in documents if not _of_workloads(document)]
     loaded = load_policy_set(of_policies, PARAMETERS, loaded_signs.signs, now, loaded_signs.kinds)
-    view, cluster_problems = _load_cluster(files.cluster)
+    of_files, cluster_problems = _load_cluster(files.cluster)
     setup = Setup(
         signs=loaded_signs.signs,
         policies=loaded.policy_set,
-        cluster=view,
+        cluster=of_files if view is None else view,
         controllers=controllers or default_controllers(),
         kinds=loaded_signs.kinds,
         max_mode=max_mode,
         verify_patches=verify_patches,
     )
-    every = (*problems, *sign_problems, *loaded_signs.problems, *loaded.problems, *cluster_problems)
+    every = (*problems, *sign_problems, *object_problems, *loaded_signs.problems, *loaded.problems, *cluster_problems)
     left_out = _left_out(every, [*documents, *sign_documents])
     return LoadedSetup(setup, every, loaded_signs.names, left_out, loaded.documents)
 
@@ -163,10 +169,15 @@ def _load_signs(documents: Sequence[Document]) -> LoadedSigns:
     every: list[PolicyProblem] = []
     models: list[WorkloadSignsDocument] = []
     kinds: dict[tuple[str, str], WorkloadKind] = {}
+    places: dict[str, Document] = {}
     for document in documents:
         found = Problems(document)
         kind = _kind_of(document)
-        if kind == _SIGNS:
+        name = f"{kind}/{_name_of(document)}"
+        first = places.setdefault(name, document)
+        if first is not document and _name_of(document) is not None:
+            found.add(("metadata", "name"), f"{name} is defined at {first.file}:{first.line} already")
+        elif kind == _SIGNS:
             try:
                 models.append(WorkloadSignsDocument.model_validate(document.value))
             except ValidationError as error:
@@ -230,9 +241,18 @@ def _left_out(problems: Sequence[PolicyProblem], documents: Sequence[Document]) 
 
 
 def _named(document: Document) -> str:
+    text = f"{_kind_of(document) or 'document'} {_name_of(document) or 'without a name'}"
+    # An object of the cluster is its own place.
+    return text if text == document.file else f"{text} ({document.file}:{document.line})"
+
+
+def _name_of(document: Document) -> str | None:
     name = mapping(mapping(document.value).get("metadata")).get("name")
-    text = f"{_kind_of(document) or 'document'} {name if isinstance(name, str) else 'without a name'}"
-    return f"{text} ({document.file}:{document.line})"
+    return name if isinstance(name, str) else None
+
+
+def _of_workloads(document: Document) -> bool:
+    return _kind_of(document) in (_SIGNS, _KIND)
 
 
 def _kind_of(document: Document) -> object:

@@ -2,10 +2,12 @@
 
 A path is a tuple of mapping keys and list indexes, ``("spec", "containers", 0, "args")``. Its text names list members
 by their ``name`` where they have one, because an index means nothing to a reader whose sidecar injector reorders
-containers: ``spec.containers[trainer].args``. Keys that hold a dot, a slash or a bracket stand in brackets:
-``metadata.labels[kueue.x-k8s.io/queue-name]``.
+containers: ``spec.containers[trainer].args``. Keys that hold a dot or a slash stand in brackets:
+``metadata.labels[kueue.x-k8s.io/queue-name]``; one that could not be read back out of them, with a bracket in it, is
+quoted there too: ``spec["a[0]"]``.
 """
 
+import json
 import re
 from functools import lru_cache
 from typing import Any
@@ -14,8 +16,9 @@ Path = tuple[str | int, ...]
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 # A name that could not be read back out of brackets is no help: the index stands in for it.
-_NAME = re.compile(r"[^\[\]\x00-\x1f\x7f]+\Z")
-_TOKEN = re.compile(r"\.?([A-Za-z_$][A-Za-z0-9_$-]*)|\[([^\[\]]+)\]")
+_NAME = re.compile(r"(?!\")[^\[\]\x00-\x1f\x7f]+\Z")
+_QUOTED_KEY = re.compile(r"\A\"|[\[\]]|\A\Z")
+_TOKEN = re.compile(r"\.?([A-Za-z_$][A-Za-z0-9_$-]*)|\[(\"(?:[^\"\\]|\\.)*\")\]|\[([^\[\]]+)\]")
 
 
 class FieldPathError(ValueError):
@@ -45,7 +48,9 @@ def join_key(text: str, key: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _key_text(key: str) -> str:
-    return f".{key}" if _PLAIN_KEY.match(key) else f"[{key}]"
+    if _PLAIN_KEY.match(key):
+        return f".{key}"
+    return f"[{json.dumps(key, ensure_ascii=False)}]" if _QUOTED_KEY.search(key) else f"[{key}]"
 
 
 def parse_path(text: str) -> tuple[str, ...]:
@@ -60,11 +65,19 @@ def _parse(text: str) -> tuple[str, ...]:
         token = _TOKEN.match(text, at)
         if token is None or (token.group(1) and text[at] != "." and at > 0):
             raise FieldPathError(f"{text!r} is not a field path: cannot read it from character {at + 1} on")
-        steps.append(token.group(1) or token.group(2))
+        plain, quoted, bracketed = token.groups()
+        steps.append(_unquoted(quoted, text) if quoted else plain or bracketed)
         at = token.end()
     if not steps:
         raise FieldPathError("an empty field path")
     return tuple(steps)
+
+
+def _unquoted(quoted: str, text: str) -> str:
+    try:
+        return str(json.loads(quoted))
+    except ValueError as error:
+        raise FieldPathError(f"{text!r} is not a field path: cannot read {quoted}") from error
 
 
 # Records of many objects name the same fields; a path longer than any of ours would only fill the memory.

@@ -72,6 +72,7 @@ class Result(Enum):
 class Finding:
     """One problem under one rule. ``mode`` is the rule's effective mode here; ``excepted_by`` names an exception.
 
+    ``at_most`` is the problem's own bound: however hard the rule is made to bite, this finding bites no harder.
     ``unknown``: in words, what would have had to be known to judge (``the labels of namespace team-a``).
     """
 
@@ -90,6 +91,7 @@ class Finding:
     help: str = ""
     unknown: tuple[str, ...] = ()
     by_type: bool = False
+    at_most: Mode = Mode.ENFORCE
 
     @property
     def refuses(self) -> bool:
@@ -97,6 +99,11 @@ class Finding:
         if self.result is Result.ERROR:
             return self.refuses_on_error and self.mode is Mode.ENFORCE
         return self.result is Result.FAIL and self.mode is Mode.ENFORCE
+
+    @property
+    def would_refuse(self) -> bool:
+        """Whether it refuses the request, or would if the rule's mode were ``enforce``."""
+        return self.refuses or (self.result is Result.FAIL and self.at_most is Mode.ENFORCE)
 
     @property
     def warns(self) -> bool:

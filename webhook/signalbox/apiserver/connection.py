@@ -4,10 +4,12 @@ The client finds the server (service account, kubeconfig, exec plugins) and rene
 drop fields they do not know and cost many times the parsing.
 """
 
+import contextlib
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlencode
 
@@ -28,7 +30,7 @@ APPLY_PATCH = "application/apply-patch+yaml"
 
 _SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 _PAGE = 500
-_TRIES = 5
+TRIES = 5
 _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 10.0
 _CONNECT_SECONDS = 5.0
@@ -38,10 +40,18 @@ _READ_SECONDS = 30.0
 class ApiServer:
     """One API server as one user. Threads may share it.
 
-    ``per_second`` bounds the requests of lists, so that a scan never crowds out others. ``sleep`` is a test's.
+    ``per_second`` bounds the requests of lists, so that a scan never crowds out others. ``tries``: how often a read is sent
+    where it may succeed a little later. ``sleep`` is a test's.
     """
 
-    def __init__(self, configuration: Any, *, per_second: float | None = None, sleep: Callable[[float], None] = time.sleep):
+    def __init__(
+        self,
+        configuration: Any,
+        *,
+        per_second: float | None = None,
+        tries: int = TRIES,
+        sleep: Callable[[float], None] = time.sleep,
+    ):
         from kubernetes.client import ApiClient
 
         configuration.connection_pool_maxsize = 32
@@ -50,7 +60,10 @@ class ApiServer:
         self._interval = 1 / per_second if per_second else 0.0
         self._next = 0.0
         self._turn = threading.Lock()
+        self._tries = tries
         self._sleep = sleep
+        self.clock_ahead: float | None = None
+        """By how many seconds the server's clock is ahead of ours, from its last answer; None before the first."""
 
     @property
     def host(self) -> str:
@@ -136,7 +149,7 @@ class ApiServer:
 
     def _tried_again(self, verb: Verb, path: str, query: Mapping[str, str] | None) -> JsonObject:
         wait = _FIRST_WAIT
-        for left in reversed(range(_TRIES)):
+        for left in reversed(range(self._tries)):
             try:
                 return self.send(verb, path, None, query=query)
             except ApiError as error:
@@ -181,11 +194,16 @@ class ApiServer:
                 retries=False,
                 timeout=urllib3.Timeout(connect=_CONNECT_SECONDS, read=read_seconds),
             )
+            self._compare_clocks(response.headers.get("Date", ""))
             if response.status >= 400:
                 raise _refusal(response)
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise ApiUnreachable(f"{self.host} does not answer: {_short(error)}") from error
         return response
+
+    def _compare_clocks(self, date: str) -> None:
+        with contextlib.suppress(ValueError):
+            self.clock_ahead = parsedate_to_datetime(date).timestamp() - time.time()
 
     def _authorization(self) -> dict[str, str]:
         # Asking for the settings is what makes the client read a renewed service account token.
@@ -200,6 +218,7 @@ def connect(
     context: str | None = None,
     *,
     per_second: float | None = None,
+    tries: int = TRIES,
     sleep: Callable[[float], None] = time.sleep,
 ) -> ApiServer:
     """The API server one would expect: the one named, else the Pod's own, else the one of KUBECONFIG or ~/.kube/config.
@@ -220,7 +239,7 @@ def connect(
     except (config.ConfigException, yaml.YAMLError, OSError, ValueError, TypeError, AttributeError, LookupError) as error:
         looked = kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config"
         raise ApiConfigurationError(f"no API server to ask, looked into {looked}: {_short(error)}") from error
-    return ApiServer(configuration, per_second=per_second, sleep=sleep)
+    return ApiServer(configuration, per_second=per_second, tries=tries, sleep=sleep)
 
 
 def _read(response: "urllib3.BaseHTTPResponse") -> bytes:

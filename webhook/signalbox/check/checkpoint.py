@@ -3,7 +3,9 @@
 A spot node is taken back without notice and a low-priority run is preempted; what was written to an `emptyDir`, a
 `hostPath` or the container's own disk is gone with the Pod, and the run starts over. `accept` lists the states that pass.
 A path that only a config file or a placeholder holds cannot be judged: `unknown` says whether that passes, warns or
-refuses.
+refuses. A checkpoint that nothing reads back (no `--resume`, no load from where it is saved, no test whether one is there)
+saves nothing either, but a program may do that by itself, so it never refuses: `unread` says whether that passes, is noted
+(recorded, shown by `explain` and in reports) or warned of.
 
 Rule:
     check: checkpoint
@@ -34,7 +36,7 @@ Passes:
           containers:
             - name: trainer
               image: registry.example/llm:1
-              command: [torchrun, sft.py, --output_dir=/ckpt/llama-sft]
+              command: [torchrun, sft.py, --output_dir=/ckpt/llama-sft, --resume_from_checkpoint=latest]
               resources: {limits: {nvidia.com/gpu: 8}}
               volumeMounts: [{name: ckpt, mountPath: /ckpt}]
           volumes: [{name: ckpt, persistentVolumeClaim: {claimName: ckpt}}]
@@ -55,6 +57,7 @@ class CheckpointParameters(Parameters):
 
     accept: list[Literal["durable", "ephemeral", "none"]] = ["durable"]
     unknown: Literal["pass", "warn", "refuse"] = "warn"
+    unread: Literal["pass", "note", "warn"] = "note"
 
 
 _SEEN = {
@@ -76,7 +79,7 @@ def run(subject: CheckSubject, parameters: CheckpointParameters) -> list[Problem
             return []
         at_most = Mode.WARN if parameters.unknown == "warn" else Mode.ENFORCE
     elif state in parameters.accept:
-        return []
+        return _unread(view, parameters) if state == "durable" and parameters.unread != "pass" else []
     why, evidence = _interruption(view)
     doubt = "may start over" if state == "unknown" else "would start over"
     return [
@@ -85,6 +88,31 @@ def run(subject: CheckSubject, parameters: CheckpointParameters) -> list[Problem
             evidence=(*evidence, *checkpoint.evidence),
             fix=_fix(view, state),
             key="checkpoint",
+            at_most=at_most,
+            by_type=view.trains and not view.type.declared,
+        )
+    ]
+
+
+def _unread(view: WorkloadView, parameters: CheckpointParameters) -> list[Problem]:
+    """A checkpoint that outlives the Pod, and a run that starts over all the same."""
+    resume = view.resume
+    if resume.state not in ("unsaid", "starts-over"):
+        return []
+    why, evidence = _interruption(view)
+    if resume.state == "starts-over":
+        message = f"{why}, and this run starts over: its checkpoint is durable, but it is told not to read it back."
+        fix = Fix("let it go on from its last checkpoint when it is started again.")
+    else:
+        message = f"{why}, and nothing in the manifest reads its checkpoint back; its program may do so by itself."
+        fix = Fix("if it does not, tell it to go on from its last checkpoint (--resume, or what its framework calls it).")
+    at_most = Mode.WARN if parameters.unread == "warn" else Mode.AUDIT
+    return [
+        Problem(
+            message,
+            evidence=(*evidence, *view.checkpoint.evidence, *resume.evidence),
+            fix=fix,
+            key="resume",
             at_most=at_most,
             by_type=view.trains and not view.type.declared,
         )

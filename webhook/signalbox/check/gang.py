@@ -122,10 +122,13 @@ def _asked(view: WorkloadView) -> Iterator[Evidence]:
     """What says by itself that the Pods are a group."""
     if view.labels.get(_RAY_GANG) == "true":
         yield Evidence(("metadata", "labels", _RAY_GANG), "true")
-    if mapping(value_at(view.object, _SCHEDULING_POLICY)):
-        yield Evidence(_SCHEDULING_POLICY, "", "a PodGroup is made of it")
-    places: list[Path] = [("metadata",), *((*template.path, "metadata") for template in view.templates if template.path)]
-    for place in places:
+    # Of an object in another one (AppWrapper) its own metadata counts too.
+    places: list[Path] = [("metadata",), *view.kind.labelled(view.object)]
+    places += [(*template.path, "metadata") for template in view.templates if template.path]
+    for place in dict.fromkeys(places):
+        policy = (*place[:-1], *_SCHEDULING_POLICY)
+        if mapping(value_at(view.object, policy)):
+            yield Evidence(policy, "", "a PodGroup is made of it")
         metadata = mapping(value_at(view.object, place))
         for section, names in (("labels", _GROUP_LABELS), ("annotations", _GROUP_ANNOTATIONS)):
             present = metadata.get(section)

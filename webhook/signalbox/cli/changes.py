@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from signalbox.cli.admission import Admission
+from signalbox.admission import Admission
 from signalbox.cli.json_line import json_line
 from signalbox.cli.terminal import Terminal
 from signalbox.fieldpath import format_path, value_at

@@ -12,7 +12,7 @@ from signalbox.cli.setup_options import FILES, OUTPUT, SetupOptions, asker, load
 from signalbox.cli.terminal import Terminal, stderr, stdout
 
 if TYPE_CHECKING:
-    from signalbox.cli.admission import Asked
+    from signalbox.admission import Asked
     from signalbox.engine import Setup
     from signalbox.manifests import Manifest
 
@@ -53,7 +53,7 @@ def command(
     output: str,
 ) -> int:
     """Judges every workload document; 1 when one would be refused."""
-    from signalbox.cli.admission import Asked
+    from signalbox.admission import Asked
     from signalbox.manifests import read_manifests
 
     if fix and output == "json":
@@ -83,7 +83,7 @@ def command(
 
 
 def _print_json(setup: "Setup", workloads: "list[Manifest]", asked: "Asked") -> int:
-    from signalbox.cli.admission import admit
+    from signalbox.admission import admit
     from signalbox.cli.json_line import json_line
     from signalbox.cli.report import report_json
 
@@ -96,7 +96,7 @@ def _print_json(setup: "Setup", workloads: "list[Manifest]", asked: "Asked") -> 
 
 
 def _print_text(setup: "Setup", workloads: "list[Manifest]", asked: "Asked", several: bool, out: Terminal) -> int:
-    from signalbox.cli.admission import admit
+    from signalbox.admission import admit
     from signalbox.cli.report import write_report
 
     now, refused, refused_before, file = datetime.now(UTC), 0, False, ""

@@ -30,7 +30,8 @@ Examples:
 With -o json, one object a workload:
   file, document, line, kind, name, namespace, allowed
   judgements   by name: {state, declared, remark, evidence: [{path, value, note, line, default}]}
-               kind, accelerators, type, framework, distributed, spot, checkpoint, priority, queue, owner
+               kind, accelerators, type, framework, distributed, spot, checkpoint, resume, priority, queue,
+               owner
   templates    [{name, pods, perPod, placeholder, line}]
   typeSigns    [{result: decides | agrees | outvoted, says, strength, path, value, note, line, default,
                 reason, why}]
@@ -59,7 +60,7 @@ def command(
     output: str,
 ) -> int:
     """Explains every workload document."""
-    from signalbox.cli.admission import Asked
+    from signalbox.admission import Asked
     from signalbox.cli.explained import explain
     from signalbox.manifests import read_manifests
 

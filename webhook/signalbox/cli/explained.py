@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from signalbox.cli.admission import Admission, Asked, admit
+from signalbox.admission import Admission, Asked, admit
 from signalbox.cli.changes import Change, changes_of
 from signalbox.cli.place import Place, Places
 from signalbox.cli.rule_outcomes import Injecting, PolicyOutcome, injecting, rule_outcomes
@@ -40,6 +40,12 @@ _CHECKPOINT = {
     "ephemeral": "is gone with the Pod",
     "none": "nothing says where progress is saved",
     "unknown": "whether progress is kept cannot be seen from here",
+}
+_RESUME = {
+    "resumes": "reads it back when it is started again",
+    "starts-over": "leaves aside what is there",
+    "unsaid": "nothing in the manifest reads it back, though a program may do so by itself",
+    "unknown": "what would say so is not in the manifest",
 }
 
 
@@ -141,6 +147,7 @@ def _facts(view: WorkloadView, places: Places) -> list[Fact]:
         ),
         judged("spot", view.spot, _SPOT[spot]),
         judged("checkpoint", view.checkpoint, _CHECKPOINT[checkpoint]),
+        judged("resume", view.resume, _RESUME[view.resume.state or "unsaid"]),
         Fact("priority", priority.state, _priority_remark(view), seen(*priority.evidence)),
         _queue(view, places),
         _owner(view, places),

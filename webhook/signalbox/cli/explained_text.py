@@ -34,6 +34,9 @@ def write_page(explanation: Explanation, out: Terminal) -> None:
     for fact in explanation.facts:
         if fact.name == "owner" and fact.state is None:
             continue
+        if fact.name == "resume" and fact.state == "unsaid" and not explanation.view.trains:
+            # It makes no progress that could be read back.
+            continue
         _write_fact(fact, explanation, out)
         if fact.name == "kind":
             _write_templates(explanation.templates, out)

@@ -7,10 +7,9 @@ from typing import Any
 
 import jsonpatch
 
-from signalbox.cli.admission import Admission, Asked, admit
+from signalbox.admission import Admission, Asked, admit
 from signalbox.cli.changes import shown
 from signalbox.cli.terminal import Terminal
-from signalbox.cli.yaml_text import yaml_documents
 from signalbox.engine import Setup
 from signalbox.fieldpath import Path, format_path, value_at
 from signalbox.fix import apply_fixes
@@ -18,6 +17,7 @@ from signalbox.manifests import Manifest
 from signalbox.message import clean, describe, wrap
 from signalbox.patch import Recorder, path_in
 from signalbox.review import JsonObject
+from signalbox.yaml_text import yaml_documents
 
 # A fix may uncover another problem; a chain of them is short.
 _MOST_ROUNDS = 4

@@ -86,6 +86,7 @@ def inspection(manifest: "Manifest", view: "WorkloadView") -> JsonObject:
         "type": view.type.state,
         "framework": view.framework.state,
         "checkpoint": _judgement(view.checkpoint, view),
+        "resume": _judgement(view.resume, view),
         "spot": _judgement(view.spot, view),
         "accelerators": {
             "perPod": number(accelerators.per_pod),
@@ -126,11 +127,14 @@ def _text_lines(manifest: "Manifest", view: "WorkloadView", out: Terminal) -> li
         ("accelerators", count if accelerators.any else "none", accelerators.evidence),
         ("spot", view.spot.state or "", view.spot.evidence),
         ("checkpoint", view.checkpoint.state or "", view.checkpoint.evidence),
+        ("resume", view.resume.state or "", view.resume.evidence),
         ("priority", level, priority.evidence),
         ("queue", view.queue or "none", ()),
     )
     lines = [out.styled(describe(view), "bold"), out.styled(f"  {manifest.file}:{manifest.document.line}", "dim")]
     for label, state, evidence in facts:
+        if label == "resume" and state == "unsaid" and not view.trains:
+            continue
         lines += _fact_lines(label, state, evidence, view, out)
     return lines
 

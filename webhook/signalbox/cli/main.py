@@ -18,7 +18,8 @@ _MODULES = {
     "test": ("test", "Run the test cases of policies."),
     "policies": ("policies", "Show the policies."),
     "serve": ("serve", "Run the webhook."),
-    "certs": ("certs", "Make certificates for development."),
+    "controller": ("controller", "Run the controller: certificates, caBundle, and what else writes."),
+    "certs": ("certs", "Say how the certificates of an installation stand; make some for development."),
     "completion": ("completion", "Print a shell completion script."),
 }
 

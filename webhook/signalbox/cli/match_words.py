@@ -87,6 +87,7 @@ _WORDS: dict[str, Callable[[Any], str]] = {
     "queues": _any_of("queue", "no queue"),
     "spot": _any_of("spot"),
     "checkpoint": _any_of("checkpoint"),
+    "resume": _any_of("resume"),
     "priority": _priority,
     "users": _any_of("user"),
     "groups": _any_of("group"),

@@ -1,6 +1,6 @@
 """What ``check`` says of one workload: as text for people, as data for machines."""
 
-from signalbox.cli.admission import Admission
+from signalbox.admission import Admission
 from signalbox.cli.changes import changes_of, write_changes
 from signalbox.cli.terminal import Terminal
 from signalbox.engine import Outcome

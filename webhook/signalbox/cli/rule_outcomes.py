@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from signalbox.cli.admission import Admission
+from signalbox.admission import Admission
 from signalbox.cli.report import options_that_tell
 from signalbox.engine import Setup
+from signalbox.engine.gate import view_of
 from signalbox.engine.rules import applies
 from signalbox.finding import Finding, Result
 from signalbox.policy.match import Matcher
@@ -100,10 +101,11 @@ def _message(finding: Finding) -> str:
 
 def injecting(setup: Setup, admission: Admission, view: WorkloadView) -> Injecting:
     """The policies that inject into the workload of ``view``, the manifest as it was sent to /mutate."""
-    # As /mutate sees it: without what an earlier pass of ours left in it.
+    # As /mutate sees it: without what an earlier pass of ours left in it. It may have injected variables, which say where
+    # checkpoints go or how processes meet: nothing that was judged with them is kept.
     record = still_ours(read_record(view.object), view.object)
     if record:
-        view = view.after_injection(without_ours(view.object, record), view.ours, declared=True)
+        view = view_of(setup, without_ours(view.object, record), view.kind, view.namespace)
     subject = Subject(view, admission.request)
     matching, unknown = [], []
     for policy in setup.place(view.namespace).injecting:

@@ -1,18 +1,14 @@
 """``signalbox serve``: the webhook itself."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
-from click.core import ParameterSource
 
+from signalbox.cli.environment_option import option
 from signalbox.controllers import JOB_SET_CONTROLLER, KUEUE_CONTROLLER
 from signalbox.policy.mode import MODE_WORDS, Mode
-from signalbox.server.logs import LEVELS
+from signalbox.process.logs import LEVELS
 from signalbox.server.options import BODY_LIMIT
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 _HELP = """Run the webhook: /mutate, /validate, /livez, /readyz over TLS, /metrics on a listener of its own.
 
@@ -29,50 +25,45 @@ _PORT = click.IntRange(0, 65535)
 _MODE = click.Choice(MODE_WORDS)
 
 
-class _Option(click.Option):
-    """An option whose fault is told of what was written: the option, or the environment variable."""
-
-    def get_error_hint(self, ctx: click.Context | None) -> str:
-        """How the message names it."""
-        given = ctx.get_parameter_source(self.name) if ctx is not None and self.name else None
-        return f"'{self.envvar}'" if given is ParameterSource.ENVIRONMENT else super().get_error_hint(ctx)
-
-
-def _option(name: str, *, variable: str = "", **settings: Any) -> Callable[[Command], Command]:
-    variable = variable or "SIGNALBOX_" + name.removeprefix("--").replace("-", "_").upper()
-    settings.setdefault("show_default", True)
-    return click.option(name, cls=_Option, envvar=variable, **settings)
-
-
 @click.command(help=_HELP, short_help="Run the webhook.")
-@_option("--cert", type=_FILE, default="certs/tls.crt", help="Server certificate, PEM, with its chain.")
-@_option("--key", type=_FILE, default="certs/tls.key", help="Its key, PEM.")
-@_option("--policies", type=_FILE, multiple=True, show_default="the shipped set", help="A file or folder; repeatable.")
-@_option("--signs", type=_FILE, multiple=True, show_default=False, help="WorkloadSigns beside the shipped ones.")
-@_option("--cluster", type=_FILE, show_default=False, help="What is known of the cluster: a folder of YAML.")
-@_option("--max-mode", type=_MODE, default="enforce", help="No rule bites harder: audit for a first rollout.")
-@_option("--address", default="0.0.0.0", help="Where to listen.")  # noqa: S104 the API server has to reach it
-@_option("--port", type=_PORT, default=8443, help="0 takes a free one.")
-@_option("--metrics-address", default="127.0.0.1", help="Where /metrics listens.")
-@_option("--metrics-port", type=_PORT, default=9090, help="0 takes a free one.")
-@_option("--no-metrics", is_flag=True, show_default=False, help="No listener for /metrics.")
-@_option("--workers", type=click.IntRange(1, 64), default=1, help="Processes.")
-@_option("--threads", type=click.IntRange(1, 1024), default=32, help="Requests a process works on at a time.")
-@_option("--drain-seconds", type=click.FloatRange(0, 600), default=5.0, help="From not ready to not listening, on SIGTERM.")
-@_option("--stop-seconds", type=click.IntRange(1, 600), default=15, help="The time for accepted requests after that.")
-@_option("--poll-seconds", type=click.FloatRange(0.05, 3600), default=1.0, help="How often files are looked at for changes.")
-@_option("--body-seconds", type=click.FloatRange(0.1, 600), default=5.0, help="What a client gets to send its body.")
-@_option("--body-limit", type=click.IntRange(1024), default=BODY_LIMIT, help="The largest body, in bytes.")
-@_option("--verify-patches", is_flag=True, show_default=False, help="Apply each patch before it is sent, and drop a wrong one.")
-@_option("--kueue-account", default=KUEUE_CONTROLLER, help="The user name of Kueue's controller.")
-@_option("--jobset-account", default=JOB_SET_CONTROLLER, help="The user name of JobSet's controller.")
-@_option("--log-level", type=click.Choice(list(LEVELS)), default="info", help="The lowest one.")
+@option("--cert", type=_FILE, default="certs/tls.crt", help="Server certificate, PEM, with its chain.")
+@option("--key", type=_FILE, default="certs/tls.key", help="Its key, PEM.")
+@option("--policies", type=_FILE, multiple=True, show_default="the shipped set", help="A file or folder; repeatable.")
+@option("--signs", type=_FILE, multiple=True, show_default=False, help="WorkloadSigns beside the shipped ones.")
+@option("--cluster", type=_FILE, show_default=False, help="What is known of the cluster: a folder of YAML.")
+@option("--watch-cluster", is_flag=True, show_default=False, help="Watch the cluster instead, and its policy objects.")
+@option("--kubeconfig", type=_FILE, show_default="the Pod's account, KUBECONFIG", help="Which cluster to watch.")
+@option("--context", show_default="the current one", help="The kubeconfig's context.")
+@option("--namespace", default="signalbox-system", help="Where the controller keeps the last good policies.")
+@option("--cluster-wait", type=click.FloatRange(0, 600), default=10.0, help="Longest wait for the cluster at the start.")
+@option("--max-mode", type=_MODE, default="enforce", help="No rule bites harder: audit for a first rollout.")
+@option("--address", default="0.0.0.0", help="Where to listen.")  # noqa: S104 the API server has to reach it
+@option("--port", type=_PORT, default=8443, help="0 takes a free one.")
+@option("--metrics-address", default="127.0.0.1", help="Where /metrics listens.")
+@option("--metrics-port", type=_PORT, default=9090, help="0 takes a free one.")
+@option("--no-metrics", is_flag=True, show_default=False, help="No listener for /metrics.")
+@option("--workers", type=click.IntRange(1, 64), default=1, help="Processes.")
+@option("--threads", type=click.IntRange(1, 1024), default=32, help="Requests a process works on at a time.")
+@option("--drain-seconds", type=click.FloatRange(0, 600), default=5.0, help="From not ready to not listening, on SIGTERM.")
+@option("--stop-seconds", type=click.IntRange(1, 600), default=15, help="The time for accepted requests after that.")
+@option("--poll-seconds", type=click.FloatRange(0.05, 3600), default=1.0, help="How often files are looked at for changes.")
+@option("--body-seconds", type=click.FloatRange(0.1, 600), default=5.0, help="What a client gets to send its body.")
+@option("--body-limit", type=click.IntRange(1024), default=BODY_LIMIT, help="The largest body, in bytes.")
+@option("--verify-patches", is_flag=True, show_default=False, help="Apply each patch before it is sent, and drop a wrong one.")
+@option("--kueue-account", default=KUEUE_CONTROLLER, help="The user name of Kueue's controller.")
+@option("--jobset-account", default=JOB_SET_CONTROLLER, help="The user name of JobSet's controller.")
+@option("--log-level", type=click.Choice(list(LEVELS)), default="info", help="The lowest one.")
 def command(
     cert: str,
     key: str,
     policies: tuple[str, ...],
     signs: tuple[str, ...],
     cluster: str | None,
+    watch_cluster: bool,
+    kubeconfig: str | None,
+    context: str | None,
+    namespace: str,
+    cluster_wait: float,
     max_mode: str,
     address: str,
     port: int,
@@ -95,9 +86,13 @@ def command(
     from signalbox.configuration import shipped_policies
     from signalbox.controllers import default_controllers
     from signalbox.server.loading import SetupLoader
-    from signalbox.server.options import ServerOptions
+    from signalbox.server.options import ClusterOptions, ServerOptions
     from signalbox.server.serve import run_server
 
+    if watch_cluster and cluster:
+        raise click.UsageError("--watch-cluster watches a cluster, --cluster reads a folder: only one can be had")
+    if (kubeconfig or context) and not watch_cluster:
+        raise click.UsageError("--kubeconfig and --context say which cluster to watch: add --watch-cluster")
     loader = SetupLoader(
         policies=[Path(path) for path in policies] or [shipped_policies()],
         signs=[Path(path) for path in signs],
@@ -122,6 +117,7 @@ def command(
         body_seconds=body_seconds,
         body_limit=body_limit,
         log_level=log_level,
+        cluster=ClusterOptions(kubeconfig, context, namespace, cluster_wait) if watch_cluster else None,
     )
 
     return run_server(options, loader)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from signalbox.cli.admission import Admission, Asked, admit
+from signalbox.admission import Admission, Asked, admit
 from signalbox.cli.changes import shown
 from signalbox.cli.policy_test import Case, Expectation
 from signalbox.cli.setup_options import asker

@@ -1,12 +1,21 @@
 """What the engine asks of the cluster. Each answer may be UNKNOWN: then what needs it is *not judged*.
 
-The core knows only this protocol. Implementations live outside: today a folder of YAML (``cluster/folder.py``).
+The core knows only this protocol. What answers stands outside: ``cluster/state.py``, filled by a watch or from a folder.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Literal, Protocol
+
+from signalbox.cluster.capacity import GroupCapacity
+from signalbox.cluster.objects import (
+    ClusterQueue,
+    LocalQueue,
+    NamespaceQuota,
+    PriorityClass,
+    ResourceFlavor,
+    TrainingRuntime,
+)
 
 
 class Unknown(Enum):
@@ -17,15 +26,6 @@ class Unknown(Enum):
 
 UNKNOWN: Final = Unknown.UNKNOWN
 UnknownType = Literal[Unknown.UNKNOWN]
-
-
-@dataclass(frozen=True, slots=True)
-class PriorityClass:
-    """A scheduling.k8s.io PriorityClass or a kueue.x-k8s.io WorkloadPriorityClass."""
-
-    name: str
-    value: int
-    preemption_policy: str = "PreemptLowerPriority"
 
 
 class ClusterView(Protocol):
@@ -43,12 +43,52 @@ class ClusterView(Protocol):
         """The PriorityClass with ``globalDefault: true``."""
         ...
 
+    def priority_class_names(self) -> tuple[str, ...]:
+        """The names of all PriorityClasses that are known, sorted."""
+        ...
+
     def workload_priority_class(self, name: str) -> PriorityClass | None | UnknownType:
-        """Kueue's WorkloadPriorityClass of that name."""
+        """Kueue's WorkloadPriorityClass of that name. None as well where Kueue is known to be missing."""
+        ...
+
+    def workload_priority_class_names(self) -> tuple[str, ...]:
+        """The names of all WorkloadPriorityClasses that are known, sorted."""
+        ...
+
+    def has_kueue(self) -> bool | UnknownType:
+        """Whether Kueue's queues are known to this cluster at all."""
         ...
 
     def has_local_queue(self, namespace: str, name: str) -> bool | UnknownType:
         """Whether Kueue's LocalQueue exists there. False as well where Kueue is known to be missing."""
+        ...
+
+    def local_queue(self, namespace: str, name: str) -> LocalQueue | None | UnknownType:
+        """Kueue's LocalQueue of that name in that namespace."""
+        ...
+
+    def local_queue_names(self, namespace: str) -> tuple[str, ...]:
+        """The names of all LocalQueues that are known there, sorted."""
+        ...
+
+    def cluster_queue(self, name: str) -> ClusterQueue | None | UnknownType:
+        """Kueue's ClusterQueue of that name."""
+        ...
+
+    def capacity(self, cluster_queue: str) -> tuple[GroupCapacity, ...] | UnknownType:
+        """What a ClusterQueue can ever give, a resource group each; UNKNOWN as well where there is no such queue."""
+        ...
+
+    def resource_flavor(self, name: str) -> ResourceFlavor | None | UnknownType:
+        """Kueue's ResourceFlavor of that name."""
+        ...
+
+    def resource_quotas(self, namespace: str) -> tuple[NamespaceQuota, ...] | UnknownType:
+        """Every ResourceQuota of a namespace."""
+        ...
+
+    def training_runtime(self, kind: str, namespace: str, name: str) -> TrainingRuntime | None | UnknownType:
+        """A TrainingRuntime of a namespace, or (``kind`` says which) a ClusterTrainingRuntime."""
         ...
 
 
@@ -67,10 +107,50 @@ class EmptyClusterView:
         """Unknown."""
         return UNKNOWN
 
+    def priority_class_names(self) -> tuple[str, ...]:
+        """None that is known."""
+        return ()
+
     def workload_priority_class(self, name: str) -> PriorityClass | None | UnknownType:
         """Unknown."""
         return UNKNOWN
 
+    def workload_priority_class_names(self) -> tuple[str, ...]:
+        """None that is known."""
+        return ()
+
+    def has_kueue(self) -> bool | UnknownType:
+        """Unknown."""
+        return UNKNOWN
+
     def has_local_queue(self, namespace: str, name: str) -> bool | UnknownType:
+        """Unknown."""
+        return UNKNOWN
+
+    def local_queue(self, namespace: str, name: str) -> LocalQueue | None | UnknownType:
+        """Unknown."""
+        return UNKNOWN
+
+    def local_queue_names(self, namespace: str) -> tuple[str, ...]:
+        """None that is known."""
+        return ()
+
+    def cluster_queue(self, name: str) -> ClusterQueue | None | UnknownType:
+        """Unknown."""
+        return UNKNOWN
+
+    def capacity(self, cluster_queue: str) -> tuple[GroupCapacity, ...] | UnknownType:
+        """Unknown."""
+        return UNKNOWN
+
+    def resource_flavor(self, name: str) -> ResourceFlavor | None | UnknownType:
+        """Unknown."""
+        return UNKNOWN
+
+    def resource_quotas(self, namespace: str) -> tuple[NamespaceQuota, ...] | UnknownType:
+        """Unknown."""
+        return UNKNOWN
+
+    def training_runtime(self, kind: str, namespace: str, name: str) -> TrainingRuntime | None | UnknownType:
         """Unknown."""
         return UNKNOWN

@@ -90,15 +90,19 @@ def _inject(setup: Setup, case: Case, now: datetime) -> Target:
     record = dict(earlier) if old is not None else {}
     # Anyone may have written the request's own record, and an earlier pass of ours over this request may have: an entry of
     # it counts only if an injector writes that field now.
-    earlier = unite(still_ours(hinted, recorder.object), record) if hinted else record
+    hinted = still_ours(hinted, recorder.object) if hinted else {}
+    earlier = unite(hinted, record) if hinted else record
     if earlier:
         view = view_of(setup, without_ours(recorder.object, earlier), case.kind, request.namespace)
     elif recorder.operations:
         view = view_of(setup, recorder.object, case.kind, request.namespace)
     else:
         view = case.view
-    target = Target(view, recorder, record, earlier, restored.theirs, warnings=_kept_queues(earlier, restored))
-    if old is None or (case.kind.injected_on_update and _template_changed(case, old, recorder.object)):
+    theirs = restored.theirs.difference(hinted)
+    target = Target(view, recorder, record, earlier, theirs, warnings=_kept_queues(earlier, restored))
+    # What is recorded beyond the old object's record was injected by an earlier pass over this very request.
+    again = bool(hinted) and not hinted.keys() <= record.keys()
+    if old is None or (case.kind.injected_on_update and (again or _template_changed(case, old, recorder.object))):
         plan = _plan(setup, case, view)
         if not case.made_by_cron_job:
             target.infer_labels = partial(_inferred_labels, setup, case, target, plan, now)

@@ -235,6 +235,7 @@ def _finding(rule: Rule, mode: Mode, result: Result, problem: Problem) -> Findin
         amount=problem.amount,
         fixed_by=problem.fixed_by,
         by_type=problem.by_type,
+        at_most=problem.at_most,
         refuses_on_error=rule.refuse_on_error,
         help=rule.help,
     )

@@ -129,15 +129,23 @@ class TolerationDocument(Strict):
 class InjectDocument(Strict):
     """What is written into the workloads that match."""
 
-    queue: QueueName | None = None
-    priorityClassName: ObjectName | None = None
-    tolerations: Annotated[list[TolerationDocument], Field(default_factory=list)]
-    terminationGracePeriodSeconds: Annotated[int, Field(ge=1, le=86_400 * 7)] | None = None
-    labels: Annotated[dict[MetadataKey, LabelValue], Field(default_factory=dict)]
-    annotations: Annotated[dict[MetadataKey, str], Field(default_factory=dict)]
-    env: Annotated[dict[VariableName, str], Field(default_factory=dict)]
-    nodeSelector: Annotated[dict[MetadataKey, LabelValue], Field(default_factory=dict)]
-    force: bool = False
+    queue: Annotated[QueueName | None, Field(description="name of a LocalQueue")] = None
+    priorityClassName: Annotated[ObjectName | None, Field(description="name of a PriorityClass")] = None
+    tolerations: Annotated[list[TolerationDocument], Field(default_factory=list, description="Kubernetes tolerations")]
+    terminationGracePeriodSeconds: Annotated[
+        Annotated[int, Field(ge=1, le=86_400 * 7)] | None, Field(description="a floor: what is lower is raised to it")
+    ] = None
+    labels: Annotated[dict[MetadataKey, LabelValue], Field(default_factory=dict, description="labels")]
+    annotations: Annotated[dict[MetadataKey, str], Field(default_factory=dict, description="annotations")]
+    env: Annotated[
+        dict[VariableName, str],
+        Field(
+            default_factory=dict,
+            description="environment variables with literal values, for containers that ask for accelerators",
+        ),
+    ]
+    nodeSelector: Annotated[dict[MetadataKey, LabelValue], Field(default_factory=dict, description="labels of nodes")]
+    force: Annotated[bool, Field(description="overwrite what the user set, with a warning")] = False
 
     @model_validator(mode="after")
     def _not_ours(self) -> "InjectDocument":
@@ -159,8 +167,8 @@ def set_fields(document: InjectDocument) -> tuple[str, ...]:
 class FixDocument(Strict):
     """How to mend what a rule refuses: words, and edits that a machine can apply."""
 
-    text: Text | None = None
-    set: Annotated[dict[str, Any], Field(default_factory=dict)]
+    text: Annotated[Text | None, Field(description="words, which may name {workload.…}")] = None
+    set: Annotated[dict[str, Any], Field(default_factory=dict, description="field paths, each with the value to write there")]
 
     @model_validator(mode="after")
     def _something(self) -> "FixDocument":
@@ -172,23 +180,28 @@ class FixDocument(Strict):
 class OverrideDocument(MatchDocument):
     """Another mode for part of the workloads: the keys of the match vocabulary, ``mode`` and ``until``."""
 
-    mode: ModeWord
-    until: Day | None = None
+    mode: Annotated[ModeWord, Field(description="the mode these workloads get")]
+    until: Annotated[Day | None, Field(description="the last day it counts, to its end in UTC; left out: for good")] = None
 
 
 class RuleDocument(Strict):
     """A built-in check with its parameters, or a CEL expression with its message."""
 
-    name: RuleName
-    check: Text | None = None
-    cel: Text | None = None
-    message: Text | None = None
-    fix: FixDocument | None = None
-    when: MatchDocument | None = None
-    with_: Annotated[dict[str, Any] | None, Field(alias="with")] = None
-    mode: ModeWord
-    overrides: Annotated[list[OverrideDocument], Field(default_factory=list)]
-    onError: Literal["warn", "refuse"] = "warn"
+    name: Annotated[RuleName, Field(description="with the policy's name it is the rule's identifier: research/restartable")]
+    check: Annotated[Text | None, Field(description="name of a built-in check; either this or cel")] = None
+    cel: Annotated[Text | None, Field(description="an expression of your own: true passes")] = None
+    message: Annotated[Text | None, Field(description="what a cel rule says when it fails")] = None
+    fix: Annotated[FixDocument | None, Field(description="how to mend what a cel rule refuses")] = None
+    when: Annotated[
+        MatchDocument | None, Field(description="the workloads it is for, beside the policy's match, in the same words")
+    ] = None
+    with_: Annotated[dict[str, Any] | None, Field(alias="with", description="the parameters of the check")] = None
+    mode: Annotated[ModeWord, Field(description="how hard it bites; always written")]
+    overrides: Annotated[
+        list[OverrideDocument],
+        Field(default_factory=list, description="another mode for some workloads: the first that matches and is not over"),
+    ]
+    onError: Annotated[Literal["warn", "refuse"], Field(description="what happens where the rule itself fails")] = "warn"
 
     @model_validator(mode="after")
     def _check_or_cel(self) -> "RuleDocument":
@@ -206,13 +219,19 @@ class RuleDocument(Strict):
 class PolicySpec(Strict):
     """What a policy says."""
 
-    description: str = ""
-    owner: str = ""
-    help: str = ""
-    precedence: int = DEFAULT_PRECEDENCE
-    match: MatchDocument | None = None
-    inject: InjectDocument | None = None
-    rules: Annotated[list[RuleDocument], Field(default_factory=list)]
+    description: Annotated[str, Field(description="why the policy is there")] = ""
+    owner: Annotated[str, Field(description="whom to ask")] = ""
+    help: Annotated[str, Field(description="a link, shown with every refusal")] = ""
+    precedence: Annotated[
+        int,
+        Field(
+            description="who comes first where two policies inject the same field: the lower number, then the name; "
+            f"{DEFAULT_PRECEDENCE} if left out"
+        ),
+    ] = DEFAULT_PRECEDENCE
+    match: Annotated[MatchDocument | None, Field(description="the workloads it speaks of; left out: all")] = None
+    inject: Annotated[InjectDocument | None, Field(description="what they are given")] = None
+    rules: Annotated[list[RuleDocument], Field(default_factory=list, description="what they must keep")]
 
     @model_validator(mode="after")
     def _something(self) -> "PolicySpec":
@@ -233,11 +252,11 @@ class WorkloadPolicyDocument(Strict):
 class ExceptionSpec(Strict):
     """Which rules are waived for which workloads, until when and why."""
 
-    rules: Listed[Glob]
-    match: Nested
-    until: Day
-    reason: Text
-    approvedBy: Text
+    rules: Annotated[Listed[Glob], Field(description="the rules that are waived: policy/rule, globs")]
+    match: Annotated[Nested, Field(description="for which workloads")]
+    until: Annotated[Day, Field(description="the last day it counts, to its end in UTC")]
+    reason: Annotated[Text, Field(description="why")]
+    approvedBy: Annotated[Text, Field(description="who allowed it")]
 
 
 class PolicyExceptionDocument(Strict):

@@ -345,6 +345,7 @@ _COMPILERS: dict[str, Callable[[Any], Term]] = {
     "types": _word_term("types", lambda subject: subject.view.type.state or NONE),
     "frameworks": _text_term("frameworks", lambda subject: subject.view.framework.state or NONE),
     "checkpoint": _word_term("checkpoint", lambda subject: subject.view.checkpoint.state),
+    "resume": _word_term("resume", lambda subject: subject.view.resume.state),
     "any": _any,
     "not_": _not,
 }

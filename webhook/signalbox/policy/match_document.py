@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from signalbox.policy.nearest import nearest
 from signalbox.review import OPERATIONS
-from signalbox.workload.judgement import CHECKPOINT_STATES, SPOT_STATES, TYPES
+from signalbox.workload.judgement import CHECKPOINT_STATES, RESUME_STATES, SPOT_STATES, TYPES
 from signalbox.workload.kinds.table import KINDS
 
 NO_TYPE = "none"
@@ -229,6 +229,10 @@ class MatchDocument(Strict):
     checkpoint: Annotated[
         Listed[Annotated[str, _one_of(CHECKPOINT_STATES, "checkpoint state")]] | None,
         Field(description="where its progress is kept"),
+    ] = None
+    resume: Annotated[
+        Listed[Annotated[str, _one_of(RESUME_STATES, "resume state")]] | None,
+        Field(description="whether anything says that its progress is read back"),
     ] = None
     priority: Annotated[
         PriorityDocument | None,

@@ -7,6 +7,7 @@ from signalbox.policy.signs_document import (
     CommandEntry,
     NameEntry,
     PortEntry,
+    ResumeEntry,
     VocabularyEntry,
     WorkloadSignsDocument,
 )
@@ -17,6 +18,7 @@ from signalbox.workload.signs import (
     DistributedSigns,
     NameSigns,
     PortSigns,
+    ResumeSigns,
     Signs,
     SpotLabel,
     Wrapper,
@@ -54,6 +56,7 @@ def compile_signs(documents: Sequence[WorkloadSignsDocument]) -> Signs:
         types=_vocabulary([(entry.type, entry) for spec in newest_first for entry in spec.types]),
         frameworks=_vocabulary([(entry.framework, entry) for spec in newest_first for entry in spec.frameworks]),
         checkpoint=_checkpoint([spec.checkpoint for spec in specs]),
+        resume=_resume([entry for spec in specs for entry in spec.resume]),
     )
 
 
@@ -180,6 +183,21 @@ def _checkpoint(sections: list[CheckpointSection]) -> CheckpointSigns:
         storage_drivers=tuple(
             name for section in sections for entry in section.volumes if entry.kept == "durable" for name in entry.drivers
         ),
+    )
+
+
+def _resume(entries: list[ResumeEntry]) -> ResumeSigns:
+    def named(role: str) -> frozenset[str]:
+        return frozenset(name for entry in entries if entry.role == role for name in entry.names)
+
+    return ResumeSigns(
+        words=named("word"),
+        options=_options(named("option")),
+        loads=_options(named("load")),
+        anew=_options(named("anew")),
+        never=named("never"),
+        by_itself=named("by-itself"),
+        code=tuple(name for entry in entries if entry.role == "code" for name in entry.names),
     )
 
 

@@ -174,6 +174,13 @@ class CheckpointSection(_Strict):
     volumes: list[VolumeEntry] = []
 
 
+class ResumeEntry(_Entry):
+    """What says that a run reads its own checkpoint back (see ResumeSigns)."""
+
+    role: Literal["word", "option", "load", "anew", "never", "by-itself", "code"]
+    names: Names
+
+
 class SignsSpec(_Strict):
     """All signs; a document may hold any of them."""
 
@@ -188,6 +195,7 @@ class SignsSpec(_Strict):
     distributed: list[DistributedEntry] = []
     ports: list[PortEntry] = []
     checkpoint: CheckpointSection = CheckpointSection()
+    resume: list[ResumeEntry] = []
 
 
 class Metadata(_Strict):

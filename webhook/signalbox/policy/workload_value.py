@@ -37,6 +37,7 @@ _SIMPLE: dict[str, Callable[[WorkloadView], Any]] = {
     "queue": lambda view: view.queue,
     "spot": lambda view: view.spot.state,
     "checkpoint": lambda view: view.checkpoint.state,
+    "resume": lambda view: view.resume.state,
     "pods": lambda view: view.pods,
 }
 _NESTED: dict[str, tuple[Callable[[WorkloadView], Any], dict[str, Callable[[Any], Any]]]] = {
@@ -83,6 +84,7 @@ SAMPLE: JsonObject = {
     "queue": "sample",
     "spot": "no",
     "checkpoint": "durable",
+    "resume": "unsaid",
     "priority": {"value": 0, "unset": False, "class": "sample", "kueueClass": ""},
     "pods": 1,
 }

@@ -12,14 +12,16 @@ from flask import Response as HttpResponse
 from werkzeug.exceptions import HTTPException
 
 from signalbox.finding import Finding
+from signalbox.process.logs import Log, crash_fields
 from signalbox.review import API_VERSION, Request, Response, ReviewError, parse_review
 from signalbox.server.body import BodyError, SlowBodies, discard_body, read_body
 from signalbox.server.health import add_health
 from signalbox.server.lifecycle import Lifecycle
-from signalbox.server.logs import Log, crash_fields
+from signalbox.server.live import LiveCluster
 from signalbox.server.metrics import Decision, Endpoint, Meters
 from signalbox.server.notice import NoticeBoard
 from signalbox.server.options import BODY_LIMIT
+from signalbox.server.policy_judge import PolicyJudge
 from signalbox.server.source import SetupSource
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ class Context:
     slow: SlowBodies
     board: NoticeBoard
     body_limit: int = BODY_LIMIT
+    live: LiveCluster | None = None
 
 
 def create_app(context: Context, mutate: "Judge | None" = None, validate: "Judge | None" = None) -> Flask:
@@ -50,6 +53,7 @@ def create_app(context: Context, mutate: "Judge | None" = None, validate: "Judge
         from signalbox import engine
 
         mutate, validate = mutate or engine.mutate, validate or engine.validate
+    judge_policies = PolicyJudge(context.source, context.live)
     app = Flask("signalbox", static_folder=None)
 
     def answer_mutate() -> HttpResponse:
@@ -57,6 +61,9 @@ def create_app(context: Context, mutate: "Judge | None" = None, validate: "Judge
 
     def answer_validate() -> HttpResponse:
         return _review(context, "validate", validate)
+
+    def answer_policies() -> HttpResponse:
+        return _review(context, "policies", judge_policies)
 
     def close_at_the_end(response: HttpResponse) -> HttpResponse:
         if context.lifecycle.closing:
@@ -68,6 +75,7 @@ def create_app(context: Context, mutate: "Judge | None" = None, validate: "Judge
 
     app.add_url_rule("/mutate", view_func=answer_mutate, methods=["POST"])
     app.add_url_rule("/validate", view_func=answer_validate, methods=["POST"])
+    app.add_url_rule("/policies", view_func=answer_policies, methods=["POST"])
     app.after_request(close_at_the_end)
     app.register_error_handler(HTTPException, http_error)
     add_health(app, context.source, context.lifecycle, context.board)

@@ -14,6 +14,7 @@ from signalbox.server.source import LoadResult, SetupSource
 
 _MOST = 50
 _LEFT_OUT_ADVICE = "mend the documents in leftOut: nothing in them is in force"
+_RESTORED_ADVICE = "the last good set of an earlier process is in force: mend the documents in rejectedDocuments"
 _REJECTED_ADVICE = "mend the documents in rejectedDocuments: until then the set shown here stays in force"
 
 
@@ -46,6 +47,7 @@ def _state(in_force: LoadResult, notice: Notice, now: datetime) -> dict[str, obj
         # Two pairs of lists: what the set in force lacks, and what keeps a newer one out.
         "problems": in_force.problems[:_MOST],
         "leftOut": in_force.left_out[:_MOST],
+        "restored": in_force.restored,
         "rejected": notice.rejected.problems[:_MOST],
         "rejectedDocuments": notice.rejected.documents[:_MOST],
         "warnings": in_force.warnings[:_MOST],
@@ -59,6 +61,8 @@ def _state(in_force: LoadResult, notice: Notice, now: datetime) -> dict[str, obj
 
 
 def _advice(in_force: LoadResult, notice: Notice, expired: bool) -> Iterator[str]:
+    if in_force.restored:
+        yield _RESTORED_ADVICE
     if in_force.problems:
         yield _LEFT_OUT_ADVICE
     if notice.rejected.problems:

@@ -1,13 +1,15 @@
 """From what the command line was given to what the server polls for."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from signalbox.configuration import SetupFiles, load_setup_files, read_setup_files
 from signalbox.controllers import Controllers
 from signalbox.policy.mode import Mode
+from signalbox.policy_objects import with_objects
+from signalbox.server.live import LiveCluster
 from signalbox.server.source import LoadResult
 
 _DIGITS = 12
@@ -23,6 +25,7 @@ class SetupLoader:
     max_mode: Mode = Mode.ENFORCE
     verify_patches: bool = False
     controllers: Controllers | None = None
+    live: LiveCluster | None = None
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -31,7 +34,16 @@ class SetupLoader:
 
     def read(self) -> SetupFiles:
         """What the files hold now."""
-        return read_setup_files(self.policies, self.signs, self.cluster)
+        files = read_setup_files(self.policies, self.signs, self.cluster)
+        return files if self.live is None else with_objects(files, self.live.policies.now())
+
+    def beside(self, live: LiveCluster) -> "SetupLoader":
+        """The same, with the policies that stand in a watched cluster, judging by what is known of it."""
+        return replace(self, live=live)
+
+    def last_good(self) -> SetupFiles | None:
+        """What the controller kept of the last set that was whole."""
+        return None if self.live is None else self.live.last_good()
 
     def load(self, files: SetupFiles) -> LoadResult:
         """The setup of those files."""
@@ -41,6 +53,7 @@ class SetupLoader:
             verify_patches=self.verify_patches,
             controllers=self.controllers,
             now=datetime.now(UTC),
+            view=None if self.live is None else self.live.state,
         )
         found = loaded.setup.policies
         names = tuple(policy.name for policy in found.policies)

@@ -6,7 +6,7 @@ decides at import where its values live.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -17,7 +17,7 @@ from signalbox.finding import Finding
 from signalbox.server.source import ReloadingSource
 from signalbox.workload.kinds.table import KINDS
 
-Endpoint = Literal["mutate", "validate"]
+Endpoint = Literal["mutate", "validate", "policies"]
 Decision = Literal["allowed", "patched", "refused", "error"]
 
 _BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
@@ -55,7 +55,7 @@ class Meters:
         )
         self._review_children: dict[tuple[str, str, str, str], Callable[[], None]] = {}
         self._finding_children: dict[tuple[str, str, str], Callable[[], None]] = {}
-        self._observe = {endpoint: self._duration.labels(endpoint).observe for endpoint in ("mutate", "validate")}
+        self._observe = {endpoint: self._duration.labels(endpoint).observe for endpoint in get_args(Endpoint)}
 
     def review(
         self, endpoint: Endpoint, operation: str, group_kind: tuple[str, str], decision: Decision, seconds: float
@@ -97,6 +97,7 @@ class MainState(Collector):
 
     policies: int = 0
     problems: int = 0
+    restored: bool = False
     certificate_not_after: float = 0.0
     policy_reloads: dict[str, int] = field(default_factory=lambda: {"ok": 0, "bad": 0})
     certificate_reloads: dict[str, int] = field(default_factory=lambda: {"ok": 0, "bad": 0})
@@ -104,6 +105,7 @@ class MainState(Collector):
     def loaded(self, source: ReloadingSource) -> None:
         """Take over what a source holds."""
         self.policies, self.problems = len(source.in_force.policies), len(source.latest.problems)
+        self.restored = source.in_force.restored
 
     def collect(self) -> Iterable[Metric]:
         """The gauges and counters of the main process."""
@@ -113,6 +115,11 @@ class MainState(Collector):
         yield GaugeMetricFamily("signalbox_policies_loaded", "Policies in force.", value=self.policies)
         yield GaugeMetricFamily(
             "signalbox_policy_problems", "Problems in the policy files as they are now; 0 is good.", value=self.problems
+        )
+        yield GaugeMetricFamily(
+            "signalbox_policies_restored",
+            "1 while the last good policies of an earlier process are in force, since the present ones cannot be used.",
+            value=float(self.restored),
         )
         yield GaugeMetricFamily(
             "signalbox_certificate_not_after_timestamp_seconds",

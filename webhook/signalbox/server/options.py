@@ -8,6 +8,25 @@ BODY_LIMIT = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterOptions:
+    """Which cluster to watch: by default the Pod's own, else the kubeconfig's. ``namespace`` is the controller's.
+
+    ``wait_seconds``: how long the start waits for what the cluster tells.
+    """
+
+    kubeconfig: str | None = None
+    context: str | None = None
+    namespace: str = "signalbox-system"
+    wait_seconds: float = 10.0
+
+    def arguments(self, log_level: str) -> tuple[str, ...]:
+        """What the watching process is started with."""
+        named = {"--kubeconfig": self.kubeconfig, "--context": self.context, "--namespace": self.namespace}
+        given = {**named, "--log-level": log_level}
+        return tuple(word for name, value in given.items() if value is not None for word in (name, value))
+
+
+@dataclass(frozen=True, slots=True)
 class ServerOptions:
     """How to serve. ``watch`` are the files and folders whose change makes the policies load again.
 
@@ -29,3 +48,4 @@ class ServerOptions:
     body_seconds: float = 5.0
     body_limit: int = BODY_LIMIT
     log_level: str = "info"
+    cluster: ClusterOptions | None = None

@@ -15,11 +15,11 @@ from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.mp import MPServer
 
+from signalbox.process.logs import Log
+from signalbox.process.wakeup import Wakeup
 from signalbox.server.certificate import PairFiles
 from signalbox.server.lifecycle import Lifecycle
-from signalbox.server.logs import Log
 from signalbox.server.options import ServerOptions
-from signalbox.server.wakeup import Wakeup
 
 BACKLOG = 1024
 _MOST_CONNECTIONS = 1024
@@ -30,7 +30,7 @@ _IDLE_MILLISECONDS = 100_000
 _RESPAWN_SECONDS = 1.0
 _LOGGING = {
     "formatters": {},
-    "handlers": {"json": {"class": "signalbox.server.logs.JsonHandler"}},
+    "handlers": {"json": {"class": "signalbox.process.logs.JsonHandler"}},
     "loggers": {"_granian": {"handlers": ["json"], "propagate": False}},
 }
 

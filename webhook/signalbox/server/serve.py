@@ -9,8 +9,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from signalbox.process.logs import Log, complain
+from signalbox.process.port import ListenError, listen
 from signalbox.server.certificate import CertificateError, CertificateFiles, Pair, PairFiles
-from signalbox.server.logs import Log, complain
+from signalbox.server.live import PolicyObjectsWatcher, Watched, watch_cluster
 from signalbox.server.options import ServerOptions
 from signalbox.server.source import FileWatcher, PolicyFiles, ReloadingSource
 
@@ -36,6 +38,7 @@ def run_server(
     unless others are given. Owns the process: signals, the fork method, the garbage collector.
     """
     directory: Path | None = None
+    watched: Watched | None = None
     # Collecting while everything is imported finds nothing and takes a tenth of the start.
     gc.disable()
     try:
@@ -50,8 +53,12 @@ def run_server(
         log = Log(options.log_level)
         for warning in warnings:
             log.warning("certificate", text=warning)
-        source = _load_policies(options, policies)
-        return _serve(options, source, certificates, pair, listening, metrics, log, directory, (mutate, validate))
+        if options.cluster is not None:
+            arguments = options.cluster.arguments(options.log_level)
+            watched = watch_cluster(directory, arguments, log, options.cluster.wait_seconds)
+            policies = policies.beside(watched.cluster)
+        source = _load_policies(options, policies, watched)
+        return _serve(options, source, certificates, pair, listening, metrics, log, directory, watched, (mutate, validate))
     except _StartError as error:
         complain(str(error))
         return 1
@@ -59,6 +66,8 @@ def run_server(
         complain(f"{error.filename or 'start'}: {error.strerror or error}")
         return 1
     finally:
+        if watched is not None:
+            watched.process.stop()
         if directory is not None:
             shutil.rmtree(directory, ignore_errors=True)
 
@@ -71,24 +80,23 @@ def _load_pair(certificates: CertificateFiles, options: ServerOptions) -> tuple[
 
 
 def _listen(address: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
-        listening = socket.create_server((address, port), family=family, backlog=1024)
-    except (OSError, OverflowError) as error:
-        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
-        raise _StartError(f"cannot listen on {address} port {port}: {reason}") from error
+        listening = listen(address, port)
+    except ListenError as error:
+        raise _StartError(str(error)) from error
     listening.setblocking(False)
     # Accepted connections inherit it. Without it a first answer waits 40 ms for the client to acknowledge TLS tickets.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 
 
-def _load_policies(options: ServerOptions, policies: PolicyFiles) -> ReloadingSource:
+def _load_policies(options: ServerOptions, policies: PolicyFiles, watched: Watched | None) -> ReloadingSource:
     for path in options.watch:
         if not path.exists():
             raise _StartError(f"{path}: there is no such file or folder")
-    source = ReloadingSource(policies, FileWatcher(options.watch))
-    if source.latest.setup is None:
+    objects = [] if watched is None else [PolicyObjectsWatcher(watched.cluster.policies)]
+    source = ReloadingSource(policies, FileWatcher(options.watch), *objects)
+    if source.in_force.setup is None:
         raise _StartError(f"no policies could be loaded: {next(iter(source.latest.problems), 'none found')}")
     return source
 
@@ -102,12 +110,14 @@ def _serve(
     metrics: socket.socket | None,
     log: Log,
     directory: Path,
+    watched: Watched | None,
     judges: "tuple[Judge | None, Judge | None]",
 ) -> int:
     from prometheus_client import CollectorRegistry
 
     from signalbox.server.app import Context, create_app
     from signalbox.server.body import SlowBodies
+    from signalbox.server.cluster_metrics import ClusterMeters
     from signalbox.server.fork import guard_forks
     from signalbox.server.lifecycle import Lifecycle
     from signalbox.server.listener import serve_metrics
@@ -122,11 +132,12 @@ def _serve(
     meters = Meters(CollectorRegistry())
     slow = SlowBodies(listening.getsockname()[1], options.body_seconds)
     board = NoticeBoard(directory, lifecycle, notice_of(source, certificates))
-    app = create_app(Context(source, meters, log, lifecycle, slow, board, options.body_limit), *judges)
+    cluster = None if watched is None else watched.cluster
+    app = create_app(Context(source, meters, log, lifecycle, slow, board, options.body_limit, cluster), *judges)
     processes = WebhookProcesses(options, listening, PairFiles.of(pair, directory), lifecycle, log)
     quiet = guard_forks()
-    upkeep = MainUpkeep(source, board, certificates, processes, state, log, quiet, directory)
-    worker_upkeep = WorkerUpkeep(source, board, slow, meters, log, main_process=os.getpid())
+    upkeep = MainUpkeep(source, board, certificates, processes, state, log, quiet, directory, watched)
+    worker_upkeep = WorkerUpkeep(source, board, slow, meters, log, main_process=os.getpid(), cluster=cluster)
 
     def in_worker() -> "WsgiApp":
         # A group of its own: Ctrl-C in a terminal goes to the main process, which ends the workers in order.
@@ -140,7 +151,8 @@ def _serve(
     @processes.on_startup
     def in_main() -> None:
         if metrics is not None:
-            serve_metrics(metrics, state, quiet)
+            known = [state] if watched is None else [state, ClusterMeters(directory, watched.process)]
+            serve_metrics(metrics, known, quiet)
         repeat(upkeep.tick, options.poll_seconds, meters, log)
         log_policies(log, source.in_force)
         log.info(

@@ -6,12 +6,13 @@ never replaces one without. The main process alone reads and judges the files; a
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from signalbox.engine import Setup
+    from signalbox.server.live import LiveCluster
 
 _DEEPEST_FOLDER = 8
 
@@ -35,6 +36,8 @@ class LoadResult:
     warnings: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     digest: str = ""
+    restored: bool = False
+    """Whether it is the last good set of an earlier process, since what is there now is not good."""
 
     @property
     def good(self) -> bool:
@@ -53,6 +56,22 @@ class PolicyFiles(Protocol):
         """What that amounts to; the same for the same files, in whatever process."""
         ...
 
+    def last_good(self) -> Files | None:
+        """The last set that was whole, kept from an earlier process; None where there is none."""
+        ...
+
+    def beside(self, live: "LiveCluster") -> "PolicyFiles":
+        """The same, with what a watched cluster holds."""
+        ...
+
+
+class Watcher(Protocol):
+    """Tells when to read again."""
+
+    def changed(self) -> bool:
+        """Whether something changed since the last time this was asked."""
+        ...
+
 
 class SetupSource(Protocol):
     """What the app asks for the setup in force."""
@@ -64,6 +83,11 @@ class SetupSource(Protocol):
     @property
     def in_force(self) -> LoadResult:
         """The load that ``current`` comes from."""
+        ...
+
+    @property
+    def files(self) -> Files:
+        """What was read for it."""
         ...
 
 
@@ -98,13 +122,15 @@ class ReloadingSource:
     attempt of the main process: not the one in force where it was bad.
     """
 
-    def __init__(self, policies: PolicyFiles, watcher: FileWatcher) -> None:
+    def __init__(self, policies: PolicyFiles, *watchers: Watcher) -> None:
         self._policies = policies
-        self._watcher = watcher
+        self._watchers = watchers
         self.files = policies.read()
         self.latest = policies.load(self.files)
         self.in_force = self.latest
         self.number = 0
+        if not self.latest.good:
+            self._restore()
 
     def current(self) -> "Setup":
         """The setup in force."""
@@ -115,7 +141,9 @@ class ReloadingSource:
 
     def poll(self) -> LoadResult | None:
         """In the main process: load if the files changed; the attempt, or None where nothing changed."""
-        if not self._watcher.changed():
+        # All are asked: each keeps what it has told.
+        changed = [watcher.changed() for watcher in self._watchers]
+        if not any(changed):
             return None
         files = self._policies.read()
         self.latest = self._policies.load(files)
@@ -132,6 +160,15 @@ class ReloadingSource:
         self.in_force, self.files = self._policies.load(files), files
         self.number = number
         return True
+
+    def _restore(self) -> None:
+        """A bad set and a restart must not be a way to have no policies: what was good before goes on."""
+        kept = self._policies.last_good()
+        if kept is None:
+            return
+        loaded = self._policies.load(kept)
+        if loaded.good:
+            self.in_force, self.files = replace(loaded, restored=True), kept
 
 
 def _look(path: str, depth: int) -> Iterator[tuple[str, int, int, int]]:

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from signalbox.process.logs import Log, crash_fields
 from signalbox.server.body import SlowBodies
 from signalbox.server.certificate import REJECTED_ADVICE, CertificateError, CertificateFiles, Pair, PairFiles
-from signalbox.server.logs import Log, crash_fields
+from signalbox.server.live import LiveCluster, Watched
 from signalbox.server.metrics import MainState, Meters
 from signalbox.server.notice import Notice, NoticeBoard, Rejected
 from signalbox.server.process import WebhookProcesses
@@ -27,7 +28,9 @@ def notice_of(source: ReloadingSource, certificates: CertificateFiles) -> Notice
 def log_policies(log: Log, in_force: LoadResult) -> None:
     """Say which set is in force, and what is wrong with it."""
     fields = {"policies": len(in_force.policies), "digest": in_force.digest}
-    if in_force.problems:
+    if in_force.restored:
+        log.error("last good policies in force, the present ones cannot be used", **fields)
+    elif in_force.problems:
         log.error(
             "policies in force without the documents that have problems",
             **fields,
@@ -55,10 +58,14 @@ class MainUpkeep:
     log: Log
     quiet: threading.Lock
     private_directory: Path
+    watched: Watched | None = None
 
     def tick(self) -> None:
-        """One look at all files."""
+        """One look at all files, and at what the cluster told."""
         with self.quiet:
+            if self.watched is not None:
+                self.watched.process.tend()
+                self.watched.cluster.poll()
             result = self.source.poll()
             was_rejected = self.certificates.rejected
             renewed = self._renewed()
@@ -108,6 +115,7 @@ class WorkerUpkeep:
     meters: Meters
     log: Log
     main_process: int
+    cluster: LiveCluster | None = None
 
     def tick(self) -> None:
         """One look at everything."""
@@ -117,6 +125,8 @@ class WorkerUpkeep:
         for peer in self.slow.sweep():
             self.meters.error("slow-body")
             self.log.warning("slow body, connections closed", peer=peer)
+        if self.cluster is not None:
+            self.cluster.poll()
         self.board.refresh()
         if self.source.take_over(self.board.current.number, self.board.current.files):
             in_force = self.source.in_force

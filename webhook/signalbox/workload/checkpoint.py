@@ -42,7 +42,7 @@ def judge_checkpoint(view: "WorkloadView") -> Judgement:
 def infer_checkpoint(view: "WorkloadView") -> Judgement:
     """The checkpoint as it would be without the user's annotation."""
     found: list[_Found] = []
-    for container in _that_train(view):
+    for container in that_train(view):
         found += _of_container(container, view)
         if container.unread:
             # Where nothing durable was seen it may be in the rest: what is too long to read is no reason to refuse.
@@ -96,7 +96,7 @@ def _declared_place(value: str, view: "WorkloadView") -> Place | None:
     return best
 
 
-def _that_train(view: "WorkloadView") -> list[ContainerView]:
+def that_train(view: "WorkloadView") -> list[ContainerView]:
     """Containers whose progress counts: those that train; where none plainly does, those that hold accelerators."""
     containers = view.containers
     if len(containers) < 2:
@@ -120,7 +120,7 @@ def _of_container(container: ContainerView, view: "WorkloadView") -> list[_Found
     later: list[_Found] = []
     saves = writes = False
     unread: list[_Found] = []
-    for meaning, value, folder, seen in _settings(container, signs):
+    for meaning, value, folder, seen in saving_settings(container, signs):
         role = meaning.role
         if role == "frequency" or role == "switch":
             on = value.lower() not in ("0", "-1", "no", "false", "none", "off", "never")
@@ -168,18 +168,18 @@ def _named_mounts(container: ContainerView, view: "WorkloadView") -> list[_Found
         storage = storage or Storage(container, view)
         place = storage.find(path)
         if place is not None and place.kept in ("durable", "unknown"):
-            found.append((place.kept, Evidence((*container.path, "volumeMounts", index), path, place.note)))
+            found.append((place.kept, Evidence(container.place("volumeMounts", index), path, place.note)))
     return found
 
 
-def _settings(container: ContainerView, signs: Signs) -> Iterator[tuple[Meaning, str, str, Evidence]]:
+def saving_settings(container: ContainerView, signs: Signs) -> Iterator[tuple[Meaning, str, str, Evidence]]:
     """``(meaning, value, folder it is relative to, evidence)`` of every option and variable that speaks of saving."""
     for index, name, entry in container.variables:
         meaning = meaning_of(name, signs)
         if meaning is None or meaning.role in ("", "configuration"):
             continue
         role = meaning.role
-        path: Path = (*container.path, "env", index)
+        path: Path = container.place("env", index)
         value = container.env.get(name)
         if value is None and entry.get("valueFrom") is not None:
             yield meaning, "$(valueFrom)", "", Evidence(path, name)

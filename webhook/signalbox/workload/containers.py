@@ -8,10 +8,11 @@ from signalbox.fieldpath import Path
 from signalbox.review import JsonObject
 from signalbox.workload.accelerators import claimed_accelerators, container_accelerators, containers_of
 from signalbox.workload.budget import CODE_CHARACTER, MOUNT, Budget
-from signalbox.workload.command import Variable, literal_env, read_variables
+from signalbox.workload.command import Invocation, Variable, literal_env, read_variables
 from signalbox.workload.kinds.kind import Asked, PodTemplate, Program, members
 from signalbox.workload.programs import read_programs
 from signalbox.workload.said import Said, what_it_says
+from signalbox.workload.shell import TESTS
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Started
 
@@ -70,6 +71,7 @@ class ContainerView:
         "_said",
         "_signs",
         "_started",
+        "_tests",
         "_turns",
         "_unread",
         "_variables",
@@ -103,6 +105,7 @@ class ContainerView:
         self._mounts: list[Any] = []
         self._is_read = self._unread = False
         self._started: tuple[Started, ...] = ()
+        self._tests: tuple[Invocation, ...] = ()
         self._said: tuple[Said | None, ...] | None = None
 
     @property
@@ -115,6 +118,18 @@ class ContainerView:
                 claimed_accelerators(self.body, self.template, self._signs)
             )
         return self._accelerated
+
+    def place(self, section: str, index: int) -> Path:
+        """Where a member of ``env`` or ``volumeMounts`` stands."""
+        elsewhere = self._program.gathered.get(section, ()) if self._program is not None else ()
+        return elsewhere[index] if index < len(elsewhere) else (*self.path, section, index)
+
+    @property
+    def tests(self) -> tuple[Invocation, ...]:
+        """What its scripts test before they go on (``[ -d /ckpt ]``): no programs of theirs."""
+        if not self._is_read:
+            self._turns.read(self)
+        return self._tests
 
     @property
     def started(self) -> tuple[Started, ...]:
@@ -176,11 +191,16 @@ class ContainerView:
         signs, own = self._signs, self._program
         paths = (None, None) if own is None else (own.command, own.args)
         found = []
+        tests = []
         for invocation, target in read_programs(self.body, self.path, self._env, *paths, signs.commands, budget):
+            if invocation.words[0] in TESTS:
+                tests.append(invocation)
+                continue
             if target is not None and target.role == "code":
                 target = target._replace(name=budget.text(target.name, CODE_CHARACTER))
             found.append(Started(invocation, target, signs))
         self._started = tuple(found)
+        self._tests = tuple(tests)
         self._unread = budget.unread
         self._is_read = True
 

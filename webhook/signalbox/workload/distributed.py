@@ -60,7 +60,7 @@ def _says_so(container: ContainerView, view: "WorkloadView", several: bool) -> E
     if several:
         for index, name, _ in container.variables:
             if name in view.signs.distributed.environment:
-                return Evidence((*container.path, "env", index), name, "its Pods are told how to meet")
+                return Evidence(container.place("env", index), name, "its Pods are told how to meet")
     return None
 
 

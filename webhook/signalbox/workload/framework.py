@@ -60,7 +60,7 @@ def _of_container(container: ContainerView, signs: Signs) -> _Found | None:
     for index, name, _ in container.variables:
         saying = frameworks.environment.get(option_name(name))
         if saying is not None:
-            best = _lower(best, _found(saying, (*container.path, "env", index), name))
+            best = _lower(best, _found(saying, container.place("env", index), name))
     return best
 
 

@@ -20,6 +20,7 @@ TYPES = (
 )
 SPOT_STATES = ("demanded", "preferred", "permitted", "no")
 CHECKPOINT_STATES = ("durable", "ephemeral", "none", "unknown")
+RESUME_STATES = ("resumes", "starts-over", "unsaid", "unknown")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """The labels and annotations that Signalbox reads and writes."""
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
-# KAI reads the top owner's label, then the Pod's; Volcano the annotation of plain Pods, and for Ray's kinds a label.
-SCHEDULER_QUEUE_LABELS = ("kai.scheduler/queue", "volcano.sh/queue-name")
+# KAI reads the top owner's label (once of another name), then the Pod's; Volcano the annotation of plain Pods, and for
+# Ray's kinds a label.
+SCHEDULER_QUEUE_LABELS = ("kai.scheduler/queue", "runai/queue", "volcano.sh/queue-name")
 SCHEDULER_QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
 TYPE_LABEL = "workload.ai/type"
 FRAMEWORK_LABEL = "workload.ai/framework"

@@ -2,10 +2,11 @@
 
 from typing import Literal, NamedTuple
 
-from signalbox.workload.signs import CheckpointSigns, Signs
+from signalbox.workload.signs import CheckpointSigns, ResumeSigns, Signs
 from signalbox.workload.vocabulary import MAX_NAME, Saying, name_words, option_name
 
 Role = Literal["place", "folder", "bucket", "output", "output-when-saving", "switch", "frequency", "configuration", ""]
+ReadBack = Literal["resume", "load", "anew", ""]
 
 _MOST_REMEMBERED = 8192
 
@@ -16,7 +17,7 @@ class Meaning(NamedTuple):
     ``type`` and ``framework`` it speaks for; whether it selects one of a program's works (``selects``; by ``choice`` only if
     its value is the plain name of one) or turns one on (``switch``); whether it says how many
     processes a launcher starts (``counts``) or how Pods meet (``meets``); its ``role`` in saving, and the frameworks whose
-    programs write there whatever else is said (``written_by``).
+    programs write there whatever else is said (``written_by``); what it says of reading a checkpoint back (``reads_back``).
     """
 
     type: Saying | None
@@ -28,6 +29,7 @@ class Meaning(NamedTuple):
     written_by: frozenset[str] = frozenset()
     choice: bool = False
     switch: Saying | None = None
+    reads_back: ReadBack = ""
     several_words: bool = False
 
 
@@ -58,6 +60,7 @@ def _work_out(name: str, signs: Signs) -> Meaning | None:
         written_by=signs.checkpoint.outputs_of.get(last, frozenset()),
         choice=last in signs.commands.choices,
         switch=signs.types.switches.get(last),
+        reads_back=_reads_back(name, whole, last, signs.resume),
     )
     return meaning._replace(several_words="_" in last) if any(meaning) else None
 
@@ -85,3 +88,14 @@ def _role(name: str, whole: str, last: str, signs: CheckpointSigns) -> Role:
     if whole in signs.outputs_when_saving or last in signs.outputs_when_saving or last in signs.outputs_of:
         return "output-when-saving"
     return ""
+
+
+def _reads_back(name: str, whole: str, last: str, signs: ResumeSigns) -> ReadBack:
+    if whole in signs.anew or last in signs.anew:
+        return "anew"
+    words = name_words(name)
+    if not signs.never.isdisjoint(words):
+        return ""
+    if whole in signs.options or last in signs.options or not signs.words.isdisjoint(words):
+        return "anew" if words[0] == "no" else "resume"
+    return "load" if whole in signs.loads or last in signs.loads else ""

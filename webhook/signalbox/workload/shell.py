@@ -45,7 +45,9 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _Known = Callable[[str], "str | None"]
 # Words that stand before a command without being one.
 _BEFORE = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "exec", "eval", "command"})
-_NO_COMMAND = frozenset({"for", "case", "in", "select", "function", "fi", "done", "esac", "}", "[", "[[", "test", "((", ":"})
+_NO_COMMAND = frozenset({"for", "case", "in", "select", "function", "fi", "done", "esac", "}", "((", ":"})
+TESTS = frozenset({"[", "[[", "test"})
+"""First words of a condition: yielded like commands, for what a script looks at before it goes on."""
 _TALK = frozenset({"echo", "printf", "true", "false"})
 
 
@@ -89,7 +91,9 @@ def read_script(text: str, env: Mapping[str, str], budget: Budget) -> Iterator[S
             if skip_target:
                 skip_target = False
             elif len(words) < MAX_WORDS and budget.pay(WORD):
-                words.append(_unquoted(token.group("word"), known, budget))
+                word = token.group("word")
+                found = _unquoted(word, known, budget)
+                words += _split(word, found, budget) if found is not word and " " in found else (found,)
             else:
                 budget.unread = True
         elif kind == "end" or kind == "background":
@@ -153,7 +157,21 @@ def _plain_words(text: str, known: _Known, budget: Budget) -> list[str]:
         words.pop()
     if not budget.pay(WORD * len(words)):
         return []
-    return [expand(word, known, budget) for word in words] if "$" in text else words
+    if "$" not in text:
+        return words
+    found: list[str] = []
+    for word in words:
+        value = expand(word, known, budget)
+        found += (value,) if value is word else _split(word, value, budget)
+    return found
+
+
+def _split(word: str, value: str, budget: Budget) -> list[str]:
+    """What became of a word once its variables were filled in: several words where nothing quotes them (``$ARGS``)."""
+    if _ASSIGNMENT.match(word) or "'" in word or '"' in word or not _REFERENCE.search(word):
+        return [value]
+    pieces = value.split()[:MAX_WORDS]
+    return pieces if budget.pay(WORD * len(pieces)) else []
 
 
 def _command(words: list[str], variables: dict[str, str | None], budget: Budget) -> tuple[str, ...]:

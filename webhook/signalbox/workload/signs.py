@@ -165,6 +165,24 @@ class CheckpointSigns:
 
 
 @dataclass(frozen=True, slots=True)
+class ResumeSigns:
+    """What says that a run reads its own checkpoint back.
+
+    ``words`` of options and variables, and whole ``options``; ``loads`` read a checkpoint that may be another's, ``anew``
+    leaves what is there aside; with a word of ``never`` a name speaks of something else. Programs of the frameworks
+    ``by_itself`` need not be told; ``code`` holds pieces of program text.
+    """
+
+    words: frozenset[str] = frozenset()
+    options: frozenset[str] = frozenset()
+    loads: frozenset[str] = frozenset()
+    anew: frozenset[str] = frozenset()
+    never: frozenset[str] = frozenset()
+    by_itself: frozenset[str] = frozenset()
+    code: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Signs:
     """All signs together. ``meanings`` and ``named`` remember what was worked out of them for options and names."""
 
@@ -180,6 +198,7 @@ class Signs:
     types: Vocabulary = field(default_factory=Vocabulary)
     frameworks: Vocabulary = field(default_factory=Vocabulary)
     checkpoint: CheckpointSigns = field(default_factory=CheckpointSigns)
+    resume: ResumeSigns = ResumeSigns()
     spot_by_key: dict[str, SpotLabel] = field(default_factory=dict, compare=False, repr=False)
     meanings: "dict[str, Meaning | None]" = field(default_factory=dict, compare=False, repr=False)
     named: "dict[str, Named | None]" = field(default_factory=dict, compare=False, repr=False)

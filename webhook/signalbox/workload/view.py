@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from signalbox.cluster.view import ClusterView
 from signalbox.fieldpath import Path, value_at
 from signalbox.review import JsonObject
-from signalbox.workload import checkpoint, framework, spot
+from signalbox.workload import checkpoint, framework, resume, spot
 from signalbox.workload import type as type_judgement
 from signalbox.workload.accelerators import Accelerators, sum_accelerators
 from signalbox.workload.containers import ContainerView, read_containers
@@ -239,12 +239,17 @@ class WorkloadView:
         """``durable``, ``ephemeral``, ``none`` or ``unknown``."""
         return checkpoint.judge_checkpoint(self)
 
+    @lazy
+    def resume(self) -> Judgement:
+        """``resumes``, ``starts-over``, ``unsaid`` or ``unknown``."""
+        return resume.judge_resume(self)
+
 
 # What injectors cannot change: they write labels, annotations, tolerations, node selectors, priority, grace, queue. Where
 # they write environment variables, the view is made anew.
 _KEPT_BY_INJECTION = ("containers", "accelerators", "owner", "namespace")
 # What rests on the containers, and on labels and annotations of ours alone.
-_KEPT_UNLESS_DECLARED = ("type", "distributed", "framework", "checkpoint")
+_KEPT_UNLESS_DECLARED = ("type", "distributed", "framework", "checkpoint", "resume")
 
 
 def _recorded_names(metadata: JsonObject) -> tuple[str, ...]:

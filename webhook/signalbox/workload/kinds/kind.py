@@ -1,6 +1,6 @@
 """What Signalbox must know of a kind to judge and to mutate it: one ``WorkloadKind`` a kind."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -29,13 +29,15 @@ class Program:
     """What is run by fields of the kind's own, in a mapping that is read like a container (TrainJob ``trainer``).
 
     ``path`` is where ``body`` stands; ``command`` and ``args`` are where those stand, if elsewhere. A command that is a
-    string is shell text (RayJob ``entrypoint``).
+    string is shell text (RayJob ``entrypoint``). ``gathered``: where each member of a list of ``body`` stands that was put
+    together from other places.
     """
 
     path: Path
     body: JsonObject
     command: Path | None = None
     args: Path | None = None
+    gathered: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,4 +219,5 @@ def below(prefix: Path, template: PodTemplate) -> PodTemplate:
 def _program_below(prefix: Path, program: Program) -> Program:
     command = None if program.command is None else (*prefix, *program.command)
     args = None if program.args is None else (*prefix, *program.args)
-    return Program((*prefix, *program.path), program.body, command, args)
+    gathered = {name: tuple([(*prefix, *path) for path in paths]) for name, paths in program.gathered.items()}
+    return Program((*prefix, *program.path), program.body, command, args, gathered)

@@ -10,9 +10,12 @@ from signalbox.fieldpath import Path, value_at
 from signalbox.quantity import is_placeholder
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import Metadata, PodTemplate, Program, count, mapping, members, product, template_at
+from signalbox.workload.kinds.rayruntime import read_runtime
 
 # Kueue's limit of pod sets in a workload, less the head.
 _MOST_GROUPS = 7
+# More than any container has; what is beyond is not read anyway.
+_MOST_GATHERED = 2048
 
 
 def cluster_templates(root: JsonObject, cluster: Path) -> tuple[PodTemplate, ...]:
@@ -43,15 +46,20 @@ def cluster_obstacle(root: JsonObject, cluster: Path) -> str:
     return ""
 
 
-def driver(path: Path, text: Any, templates: tuple[PodTemplate, ...]) -> PodTemplate:
-    """What an entrypoint runs: the driver on the head, what it starts on the workers, so the volumes of all are its own."""
-    mounts: list[Any] = []
-    volumes: list[Any] = []
-    for template in templates:
-        volumes += members(template.spec.get("volumes"))
-        for container in members(template.spec.get("containers"))[:1]:
-            mounts += members(mapping(container).get("volumeMounts"))
-    body = {"command": text if isinstance(text, str) else None, "env": _head_env(templates), "volumeMounts": mounts}
+def driver(path: Path, text: Any, templates: tuple[PodTemplate, ...], runtime: Path, runtime_text: Any) -> PodTemplate:
+    """What an entrypoint runs: the driver on the head, what it starts on the workers, so the volumes of all are its own.
+
+    ``runtime`` leads to its runtime environment, ``runtime_text``.
+    """
+    environment = read_runtime(runtime_text)
+    volumes = [volume for template in templates for volume in members(template.spec.get("volumes"))]
+    mounts, mount_paths = gather(templates, "volumeMounts")
+    env, env_paths = gather(templates[:1], "env")
+    env += environment.env
+    env_paths += (runtime,) * len(environment.env)
+    body: JsonObject = {"command": text if isinstance(text, str) else None, "env": env, "volumeMounts": mounts}
+    if environment.working_dir:
+        body["workingDir"] = environment.working_dir
     return PodTemplate(
         path[:-1],
         {"spec": {"volumes": volumes}},
@@ -59,15 +67,20 @@ def driver(path: Path, text: Any, templates: tuple[PodTemplate, ...]) -> PodTemp
         virtual=True,
         writable=False,
         partial=not templates,
-        programs=(Program(path[:-1], body, command=path),),
+        programs=(Program(path[:-1], body, command=path, gathered={"env": env_paths, "volumeMounts": mount_paths}),),
     )
 
 
-def _head_env(templates: tuple[PodTemplate, ...]) -> list[Any]:
-    for template in templates[:1]:
+def gather(templates: tuple[PodTemplate, ...], section: str) -> tuple[list[Any], tuple[Path, ...]]:
+    """A list of the first container of each template, put together, and where its members stand."""
+    found: list[Any] = []
+    paths: list[Path] = []
+    for template in templates:
         for container in members(template.spec.get("containers"))[:1]:
-            return members(mapping(container).get("env"))
-    return []
+            listed = members(mapping(container).get(section))[:_MOST_GATHERED]
+            found += listed
+            paths += [(*template.spec_path, "containers", 0, section, index) for index in range(len(listed))]
+    return found, tuple(paths)
 
 
 def _worker_groups(root: JsonObject, cluster: Path) -> Iterator[tuple[Path, JsonObject]]:

@@ -11,6 +11,7 @@ from signalbox.workload.kinds.kind import Metadata, PodTemplate, WorkloadKind, m
 from signalbox.workload.kinds.ray import cluster_metadata, cluster_obstacle, cluster_templates, driver
 
 _CLUSTER: Path = ("spec", "rayClusterSpec")
+_RUNTIME = "runtimeEnvYAML"
 _SUBMITTER: Path = ("spec", "submitterPodTemplate")
 
 
@@ -24,7 +25,8 @@ def _templates(job: JsonObject) -> tuple[PodTemplate, ...]:
     found = cluster
     if isinstance(spec.get("submitterPodTemplate"), dict):
         found = (*found, template_at(job, _SUBMITTER, 1, "submitter"))
-    return (*found, driver(("spec", "entrypoint"), spec.get("entrypoint"), cluster))
+    runtime: Path = ("spec", _RUNTIME)
+    return (*found, driver(("spec", "entrypoint"), spec.get("entrypoint"), cluster, runtime, spec.get(_RUNTIME)))
 
 
 def _labelled(job: JsonObject) -> Metadata:

@@ -12,6 +12,8 @@ from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import Asked, Metadata, PodTemplate, Program, WorkloadKind, count, mapping, members
 
 _ROLES = ("driver", "executor")
+# More than any container has; what is beyond is not read anyway.
+_MOST_MOUNTS = 2048
 _BATCH_SCHEDULER: Path = ("spec", "batchSchedulerOptions")
 
 
@@ -27,21 +29,29 @@ def _templates(application: JsonObject) -> tuple[PodTemplate, ...]:
     spec = mapping(application.get("spec"))
     found = []
     mounts: list[Any] = []
+    paths: list[Path] = []
     for role, body in _roles(application):
         pods = 1 if role == "driver" else _executors(spec, body)
         found.append(
             PodTemplate(("spec", role), {"spec": body}, pods, role, inline=True, asked=_asked(("spec", role, "gpu"), body))
         )
-        mounts += members(body.get("volumeMounts"))
+        listed = members(body.get("volumeMounts"))[:_MOST_MOUNTS]
+        mounts += listed
+        paths += [("spec", role, "volumeMounts", index) for index in range(len(listed))]
+    variables = members(mapping(spec.get("driver")).get("env"))[:_MOST_MOUNTS]
+    gathered = {
+        "volumeMounts": tuple(paths),
+        "env": tuple([("spec", "driver", "env", index) for index in range(len(variables))]),
+    }
     file = spec.get("mainApplicationFile")
     program: JsonObject = {
         "image": spec.get("image"),
         "command": [file] if isinstance(file, str) else None,
         "args": spec.get("arguments"),
-        "env": mapping(spec.get("driver")).get("env"),
+        "env": variables,
         "volumeMounts": mounts,
     }
-    main = Program(("spec",), program, ("spec", "mainApplicationFile"), ("spec", "arguments"))
+    main = Program(("spec",), program, ("spec", "mainApplicationFile"), ("spec", "arguments"), gathered)
     # The application's own nodeSelector and volumes are for both roles.
     own = PodTemplate(("spec",), {"spec": spec}, 0, inline=True, virtual=True, writable=False, programs=(main,))
     return (*found, own)

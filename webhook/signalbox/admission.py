@@ -16,13 +16,17 @@ DEFAULT_NAMESPACE = "default"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """How an object comes to the API server. ``user`` None: it is not known who asks."""
+    """How an object comes to the API server. ``user`` None: it is not known who asks.
+
+    ``stored``: it was read back from the API server, so that it has every default already.
+    """
 
     namespace: str = ""
     user: UserInfo | None = None
     operation: Operation = "CREATE"
     old: JsonObject | None = None
     sub_resource: str = ""
+    stored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ class Admission:
 
 def admit(setup: Setup, obj: JsonObject, asked: Asked, now: datetime) -> Admission:
     """Judges one object of a known kind. On UPDATE it and the old object are taken as stored already: no defaults."""
-    created = asked.operation == "CREATE" and not asked.sub_resource
+    created = asked.operation == "CREATE" and not asked.sub_resource and not asked.stored
     namespace = namespace_of(obj, asked.namespace)
     before = apply_defaults(obj, namespace, setup.cluster) if created else obj
     request = _request(before, asked, namespace)

@@ -1,0 +1,187 @@
+"""The database behind a ledger's address: how it is opened, and what a failure of it means in a word."""
+
+import os
+import sqlite3
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.pool import NullPool, QueuePool
+
+BUSY_SECONDS = 2.0
+_CONNECT_SECONDS = 5
+_STATEMENT_MILLISECONDS = 20_000
+
+Trouble = Literal["unreachable", "locked", "full", "read-only", "forbidden", "damaged", "schema", "other"]
+_SQLITE: dict[str, Trouble] = {
+    "SQLITE_BUSY": "locked",
+    "SQLITE_LOCKED": "locked",
+    "SQLITE_FULL": "full",
+    "SQLITE_READONLY": "read-only",
+    "SQLITE_CANTOPEN": "unreachable",
+    "SQLITE_IOERR": "unreachable",
+    "SQLITE_CORRUPT": "damaged",
+    "SQLITE_NOTADB": "damaged",
+    "SQLITE_PERM": "forbidden",
+    "SQLITE_AUTH": "forbidden",
+}
+_POSTGRES: dict[str, Trouble] = {
+    "53100": "full",
+    "25006": "read-only",
+    "55P03": "locked",
+    "57014": "locked",
+    "40P01": "locked",
+    "42501": "forbidden",
+}
+# Connection faults, no such database, wrong password, too many connections, being shut down.
+_POSTGRES_CLASSES: dict[str, Trouble] = {"08": "unreachable", "28": "forbidden", "3D": "unreachable", "53": "unreachable"}
+
+
+class LedgerError(Exception):
+    """The ledger cannot be used; one line that says why, without the password of its address."""
+
+    def __init__(self, trouble: Trouble, text: str) -> None:
+        super().__init__(text)
+        self.trouble = trouble
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a ledger is: a file of SQLite, or a PostgreSQL database."""
+
+    url: URL
+
+    @classmethod
+    def parse(cls, text: str) -> "Address":
+        """From ``sqlite:///FILE``, ``postgresql://…`` or a plain path. Raises LedgerError for anything else."""
+        if "://" not in text:
+            return cls(URL.create("sqlite", database=text))
+        try:
+            url = make_url(text)
+        except (ArgumentError, ValueError) as error:
+            raise LedgerError("unreachable", f"the ledger's address is none: {_first_line(error)}") from None
+        if url.get_backend_name() in ("postgresql", "postgres"):
+            return cls(url.set(drivername="postgresql+psycopg"))
+        if url.get_backend_name() != "sqlite":
+            raise LedgerError("unreachable", f"a ledger is kept in sqlite or postgresql, not in {url.get_backend_name()}")
+        if not url.database or url.database == ":memory:":
+            raise LedgerError("unreachable", "the ledger's address names no file: sqlite:////var/lib/signalbox/ledger.db")
+        return cls(url.set(drivername="sqlite"))
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether it is a file of this machine."""
+        return self.url.get_backend_name() == "sqlite"
+
+    @property
+    def file(self) -> Path | None:
+        """The file of SQLite."""
+        database = self.url.database
+        if not self.is_sqlite or not database:
+            return None
+        return Path(database.removeprefix("file:").partition("?")[0])
+
+    def __str__(self) -> str:
+        """The address without its password."""
+        return self.url.render_as_string(hide_password=True)
+
+    def __repr__(self) -> str:
+        return f"Address({self})"
+
+
+def open_for_writing(address: Address, busy_seconds: float = BUSY_SECONDS) -> Engine:
+    """An engine for the one thread that writes; it connects when it is first used, once for each ``connect``."""
+    if not address.is_sqlite:
+        return create_engine(address.url, poolclass=NullPool, connect_args=_postgres_arguments())
+    _create_private(address)
+    return _sqlite(address, busy_seconds, writes=True)
+
+
+def open_for_reading(address: Address) -> Engine:
+    """An engine for any number of threads that read."""
+    if not address.is_sqlite:
+        settings = _postgres_arguments()
+        return create_engine(address.url, pool_size=4, max_overflow=4, pool_pre_ping=True, connect_args=settings)
+    file = address.file
+    if file is None or not file.is_file():
+        raise LedgerError("unreachable", f"{file}: there is no such ledger")
+    return _sqlite(address, BUSY_SECONDS, writes=False)
+
+
+def trouble_of(error: SQLAlchemyError | OSError) -> Trouble:
+    """What kind of trouble a failure is."""
+    if isinstance(error, OSError):
+        return "unreachable"
+    origin = error.orig if isinstance(error, DBAPIError) else None
+    if isinstance(origin, sqlite3.Error):
+        name = getattr(origin, "sqlite_errorname", "") or ""
+        # SQLITE_READONLY_DBMOVED and its like: a main code and a remark.
+        return _SQLITE.get("_".join(name.split("_")[:2]), "other")
+    state = getattr(origin, "sqlstate", None)
+    if isinstance(state, str):
+        return _POSTGRES.get(state) or _POSTGRES_CLASSES.get(state[:2]) or ("unreachable" if state[:3] == "57P" else "other")
+    if isinstance(error, DBAPIError) and (error.connection_invalidated or type(origin).__name__ == "OperationalError"):
+        return "unreachable"
+    return "other"
+
+
+def words_of(error: Exception) -> str:
+    """What went wrong on one line: the database's own words, never the statement, whose values come from manifests."""
+    origin = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    return _first_line(origin)
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)[:200]
+
+
+def _postgres_arguments() -> dict[str, Any]:
+    return {
+        "connect_timeout": _CONNECT_SECONDS,
+        "application_name": "signalbox",
+        "options": f"-c statement_timeout={_STATEMENT_MILLISECONDS} -c lock_timeout={_STATEMENT_MILLISECONDS // 2}",
+        # A server that vanished is noticed within seconds, not after the two hours of the kernel's default.
+        "keepalives_idle": 10,
+        "keepalives_interval": 5,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 20_000,
+    }
+
+
+def _create_private(address: Address) -> None:
+    """The file holds who did what: nobody else's to read. SQLite's own side files take over its mode."""
+    file = address.file
+    if file is not None:
+        # What is wrong with the place is told when the database is opened.
+        with suppress(OSError):
+            os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def _sqlite(address: Address, busy_seconds: float, writes: bool) -> Engine:
+    arguments = {"timeout": busy_seconds, "check_same_thread": False}
+    pool = NullPool if writes else QueuePool
+    engine = create_engine(address.url, connect_args=arguments, poolclass=pool)
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: sqlite3.Connection, _: object) -> None:
+        # Transactions begin where we say so, and tables are made within them.
+        connection.isolation_level = None
+        if writes:
+            # Only before the first table: pages that retention frees go back to the disk.
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            # Readers never wait for the writer; what was committed survives a crash of the process.
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+        else:
+            connection.execute("PRAGMA query_only = ON")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Any) -> None:
+        # A transaction that reads first and writes then could find the file locked half-way.
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine

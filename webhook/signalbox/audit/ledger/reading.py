@@ -1,0 +1,294 @@
+"""Reading a ledger: entries in chunks, counts for reports and the page, and what can be judged again."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any, Literal
+
+import orjson
+from sqlalchemy import ColumnElement, Connection, Engine, Select, case, exists, func, select
+from sqlalchemy.exc import SQLAlchemyError
+
+from signalbox.audit.ledger.database import Address, LedgerError, open_for_reading, trouble_of, words_of
+from signalbox.audit.ledger.entry import Documents, LedgerEntry, LedgerFinding, Recorded
+from signalbox.audit.ledger.rows import milliseconds, moment, read_entry, read_finding
+from signalbox.audit.ledger.schema import check_readable
+from signalbox.audit.ledger.tables import documents, entries, findings
+
+CHUNK = 500
+_DAY = 86_400_000
+_EPOCH = date(1970, 1, 1)
+
+By = Literal["rule", "namespace", "user", "kind", "type", "decision", "day"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which entries. Empty: any. ``rule`` are those with a finding of it; ``until`` is no part of the time."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+    rule: str = ""
+    namespace: str = ""
+    user: str = ""
+    kind: str = ""
+    name: str = ""
+    type: str = ""
+    decision: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """The entries of one key. ``requests`` is how many they stand for, ``accelerators`` what those asked for together.
+
+    By rule, ``failed`` are those that the rule refused, warned of or recorded, ``excepted`` those that an exception covered.
+    """
+
+    key: str
+    requests: float
+    refused: int
+    warned: int
+    audited: int
+    errors: int
+    failed: int
+    excepted: int
+    accelerators: float
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """What a ledger holds: its first and last time, None where it is empty, and how many entries.
+
+    ``allowed``: how many of them found nothing; 0 where such requests are not recorded.
+    """
+
+    first: datetime | None
+    last: datetime | None
+    entries: int
+    allowed: int
+
+
+class Ledger:
+    """A ledger to read from. Safe for several threads; every method raises LedgerError where it cannot be read."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @classmethod
+    def open(cls, address: str) -> "Ledger":
+        """The ledger at an address as ``--ledger`` takes it. Raises LedgerError with what to do."""
+        engine = open_for_reading(Address.parse(address))
+        try:
+            check_readable(engine)
+        except LedgerError:
+            engine.dispose()
+            raise
+        return cls(engine)
+
+    def close(self) -> None:
+        """Give its connections back."""
+        self._engine.dispose()
+
+    def entries(
+        self, wanted: Wanted = Wanted(), limit: int | None = None, newest_first: bool = False, after: int | None = None
+    ) -> Iterator[LedgerEntry]:
+        """Entries in the order in which they were written, read in chunks as they are asked for.
+
+        ``after``: only those behind the entry with this id, in that order; for the next page.
+        """
+        for rows, by_entry, _ in self._chunks(wanted, limit, newest_first, after, False):
+            for row in rows:
+                yield read_entry(row, by_entry.get(row.id, ()))
+
+    def replayable(self, wanted: Wanted = Wanted()) -> Iterator[Recorded]:
+        """Entries with their objects, oldest first; those whose object was not kept come without one."""
+        for rows, by_entry, objects in self._chunks(wanted, None, False, None, True):
+            for row in rows:
+                yield Recorded(read_entry(row, by_entry.get(row.id, ())), objects.get(row.id, Documents()))
+
+    def entry(self, entry_id: int) -> Recorded | None:
+        """One entry with its objects."""
+        with self._reading() as connection:
+            row = connection.execute(select(entries).where(entries.c.id == entry_id)).one_or_none()
+            if row is None:
+                return None
+            return Recorded(
+                read_entry(row, _findings_of(connection, [entry_id]).get(entry_id, ())),
+                _documents_of(connection, [entry_id]).get(entry_id, Documents()),
+            )
+
+    def counts(self, by: By, wanted: Wanted = Wanted(), limit: int | None = None) -> list[Count]:
+        """How many entries there are of each rule, namespace, user, kind, type, decision or day.
+
+        The most frequent first, days in their order. An entry with findings of two rules counts under both.
+        """
+        key = _KEYS[by]
+        of_rule = by == "rule"
+        fails = _FOUND.c.fails == 1 if of_rule else _has("fail", wanted.rule)
+        skips = _FOUND.c.skips == 1 if of_rule else _has("skip", wanted.rule)
+        statement = select(
+            key,
+            func.sum(entries.c.weight),
+            *[_sum_where(entries.c.decision == decision) for decision in ("refused", "warned", "audited", "error")],
+            _sum_where(fails),
+            _sum_where(skips),
+            func.sum(entries.c.accelerators * entries.c.weight),
+        )
+        statement = statement.where(*_conditions(wanted)).group_by(key)
+        if of_rule:
+            statement = statement.select_from(entries.join(_FOUND, _FOUND.c.entry_id == entries.c.id))
+            if wanted.rule:
+                statement = statement.where(_FOUND.c.rule == wanted.rule)
+        statement = statement.order_by(key if by == "day" else func.sum(entries.c.weight).desc(), key)
+        with self._reading() as connection:
+            rows = connection.execute(statement.limit(limit) if limit is not None else statement).all()
+        return [
+            Count(_day(key) if by == "day" else key, float(requests), *map(int, numbers), float(accelerators))
+            for key, requests, *numbers, accelerators in rows
+        ]
+
+    def extent(self, wanted: Wanted = Wanted()) -> Extent:
+        """What there is of it."""
+        statement = select(
+            func.min(entries.c.at),
+            func.max(entries.c.at),
+            func.count(),
+            func.coalesce(func.sum(case((entries.c.decision == "allowed", 1), else_=0)), 0),
+        ).where(*_conditions(wanted))
+        with self._reading() as connection:
+            first, last, count, allowed = connection.execute(statement).one()
+        return Extent(
+            None if first is None else moment(first), None if last is None else moment(last), int(count), int(allowed)
+        )
+
+    def _chunks(
+        self, wanted: Wanted, limit: int | None, newest_first: bool, after: int | None, with_documents: bool
+    ) -> Iterator[tuple[Sequence[Any], dict[int, list[LedgerFinding]], dict[int, Documents]]]:
+        conditions = _conditions(wanted)
+        last, left = after, limit
+        while left is None or left > 0:
+            size = CHUNK if left is None else min(CHUNK, left)
+            statement = select(entries).where(*conditions).limit(size)
+            statement = _from(statement, last, newest_first)
+            # A transaction a chunk: whoever prints slowly keeps no snapshot from being cleaned up.
+            with self._reading() as connection:
+                rows = connection.execute(statement).all()
+                ids = [row.id for row in rows]
+                found = _findings_of(connection, ids)
+                objects = _documents_of(connection, ids) if with_documents else {}
+            yield rows, found, objects
+            if len(rows) < size:
+                return
+            last = rows[-1].id
+            left = None if left is None else left - len(rows)
+
+    def _reading(self) -> "_Reading":
+        return _Reading(self._engine)
+
+
+class _Reading:
+    """A connection whose failures are told as LedgerError."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._connection: Connection | None = None
+
+    def __enter__(self) -> Connection:
+        try:
+            self._connection = self._engine.connect()
+        except SQLAlchemyError as error:
+            raise LedgerError(trouble_of(error), f"the ledger cannot be read: {words_of(error)}") from error
+        return self._connection
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        if isinstance(error, SQLAlchemyError):
+            raise LedgerError(trouble_of(error), f"the ledger cannot be read: {words_of(error)}") from error
+
+
+# An entry that has several findings of a rule counts once.
+_FOUND = (
+    select(
+        findings.c.entry_id,
+        findings.c.rule,
+        func.max(case((findings.c.result == "fail", 1), else_=0)).label("fails"),
+        func.max(case((findings.c.result == "skip", 1), else_=0)).label("skips"),
+    )
+    .where(findings.c.result != "unchanged")
+    .group_by(findings.c.entry_id, findings.c.rule)
+    .subquery()
+)
+
+
+def _sum_where(condition: ColumnElement[bool]) -> ColumnElement[int]:
+    return func.sum(case((condition, 1), else_=0))
+
+
+def _has(result: str, rule: str) -> ColumnElement[bool]:
+    found = exists().where(findings.c.entry_id == entries.c.id, findings.c.result == result)
+    return found.where(findings.c.rule == rule) if rule else found
+
+
+_KEYS: dict[str, ColumnElement[Any]] = {
+    "rule": _FOUND.c.rule,
+    "namespace": entries.c.namespace,
+    "user": entries.c.username,
+    "kind": entries.c.kind,
+    "type": entries.c.type,
+    "decision": entries.c.decision,
+    # Whole days in both databases: true division would give fractions.
+    "day": entries.c.at - entries.c.at % _DAY,
+}
+
+
+def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = []
+    if wanted.since is not None:
+        conditions.append(entries.c.at >= milliseconds(wanted.since))
+    if wanted.until is not None:
+        conditions.append(entries.c.at < milliseconds(wanted.until))
+    for value, column in (
+        (wanted.namespace, entries.c.namespace),
+        (wanted.user, entries.c.username),
+        (wanted.kind, entries.c.kind),
+        (wanted.name, entries.c.name),
+        (wanted.type, entries.c.type),
+        (wanted.decision, entries.c.decision),
+    ):
+        if value:
+            conditions.append(column == value)
+    if wanted.rule:
+        of_rule = select(findings.c.entry_id).where(findings.c.rule == wanted.rule, findings.c.result != "unchanged")
+        conditions.append(entries.c.id.in_(of_rule))
+    return conditions
+
+
+def _from(statement: Select[Any], last: int | None, newest_first: bool) -> Select[Any]:
+    if last is not None:
+        statement = statement.where(entries.c.id < last if newest_first else entries.c.id > last)
+    return statement.order_by(entries.c.id.desc() if newest_first else entries.c.id)
+
+
+def _findings_of(connection: Connection, ids: Sequence[int]) -> dict[int, list[LedgerFinding]]:
+    found: dict[int, list[LedgerFinding]] = {}
+    if ids:
+        statement = select(findings).where(findings.c.entry_id.in_(ids)).order_by(findings.c.entry_id, findings.c.number)
+        for row in connection.execute(statement):
+            found.setdefault(row.entry_id, []).append(read_finding(row))
+    return found
+
+
+def _documents_of(connection: Connection, ids: Sequence[int]) -> dict[int, Documents]:
+    if not ids:
+        return {}
+    rows = connection.execute(select(documents).where(documents.c.entry_id.in_(ids)))
+    return {row.entry_id: Documents(_loaded(row.object), _loaded(row.old_object)) for row in rows}
+
+
+def _loaded(text: str | None) -> Any:
+    return None if text is None else orjson.loads(text)
+
+
+def _day(start: int) -> str:
+    return (_EPOCH + timedelta(milliseconds=int(start))).isoformat()

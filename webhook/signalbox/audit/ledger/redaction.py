@@ -1,0 +1,281 @@
+"""What is kept of an object in the ledger, and what is taken away before it is written. Pure.
+
+Kept is what judgements read, so that the request can be judged again: the value of an environment variable whose name the
+signs know (``CHECKPOINT_DIR``), that a command refers to, that a policy injects, or that ``keep_env`` names. Every other
+value goes, and whatever looks like a secret goes even there. A value that is taken away leaves ``<removed 1>``, which
+judgements take for a placeholder; equal values of one entry have equal numbers, so that what an UPDATE changed still shows.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+import orjson
+
+from signalbox.audit.ledger.secret_text import is_secret_name, mask_text, mask_words
+from signalbox.review import JsonObject
+from signalbox.workload.kinds.kind import mapping
+from signalbox.workload.labels import INJECTED
+from signalbox.workload.meaning import meaning_of
+from signalbox.workload.signs import Signs
+
+_DEEPEST = 200
+_LONGEST_ANNOTATION = 2048
+_LONGEST_VARIABLE = 128
+# Checks read this variable by its name (gpu-bypass).
+_READ_BY_CHECKS = frozenset({"NVIDIA_VISIBLE_DEVICES"})
+_LABEL_MAPS = frozenset({"labels", "matchLabels", "nodeSelector", "limits", "requests", "selector"})
+_ENV_KEYS = frozenset(
+    {"env", "envs", "envvars", "environment", "extraenv", "extraenvs", "extraenvvars", "environmentvariables"}
+)
+_WHOLE_TEXTS = frozenset({"runtimeenvyaml", "runtimeenv"})
+_PAYLOADS = {"Secret": ("data", "stringData"), "ConfigMap": ("data", "binaryData")}
+_REFERENCE = re.compile(r"\$(?:\(([A-Za-z_][\w.-]*)\)|\{([A-Za-z_]\w*)|([A-Za-z_]\w*))")
+_MANIFEST = re.compile(r"\s*[{\[].*\"kind\"|(?:^|\n)kind:\s", re.DOTALL)
+_RECORDED_VARIABLE = re.compile(r"\benv\[([^\]]*)\]")
+_TOO_DEEP = "what stands deeper than 200 levels"
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """The rules of what is kept: globs of names of variables and annotations whose values stay, unless they look secret."""
+
+    keep_env: tuple[str, ...] = ()
+    keep_annotations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """The objects without what must not be kept.
+
+    ``doubts`` names, in words, what was taken away though a judgement reads it; ``removed`` counts all that was.
+    """
+
+    object: JsonObject | None
+    old_object: JsonObject | None
+    doubts: tuple[str, ...] = ()
+    removed: int = 0
+
+
+def redact(
+    obj: JsonObject | None,
+    old: JsonObject | None,
+    rules: Redaction,
+    signs: Signs,
+    injected: Collection[tuple[str, str]] = frozenset(),
+) -> Redacted:
+    """Both objects of one request; neither is changed. ``injected`` are the names that policies inject, by section."""
+    walk = _Walk(rules, signs, injected)
+    new_object = None if obj is None else walk.value(obj, 0)
+    new_old = None if old is None else walk.value(old, 0)
+    walk.fill_environments()
+    return Redacted(new_object, new_old, tuple(walk.doubts), walk.removed)
+
+
+def mask(text: str) -> str:
+    """One text without what looks like a secret."""
+    return mask_text(text, lambda _: "<removed>")
+
+
+class _Walk:
+    """One pass over the objects of a request. Environments come last: what a command refers to must be known by then."""
+
+    __slots__ = ("_environments", "_injected", "_numbers", "_references", "_rules", "_signs", "doubts", "removed")
+
+    def __init__(self, rules: Redaction, signs: Signs, injected: Collection[tuple[str, str]]) -> None:
+        self._rules = rules
+        self._signs = signs
+        self._injected = injected
+        self._numbers: dict[str, int] = {}
+        # By name, whether something that a judgement reads hangs on it.
+        self._references: dict[str, bool] = {}
+        self._environments: list[tuple[Any, Any]] = []
+        self.doubts: dict[str, None] = {}
+        self.removed = 0
+
+    def mark(self, text: object) -> str:
+        """What stands in for a value."""
+        self.removed += 1
+        return f"<removed {self._numbers.setdefault(str(text), len(self._numbers) + 1)}>"
+
+    def value(self, value: Any, depth: int) -> Any:
+        """A copy of any value."""
+        if isinstance(value, str):
+            return self._text(value)
+        if isinstance(value, dict):
+            return self._mapping(value, depth + 1)
+        if isinstance(value, list):
+            return self._list(value, depth + 1)
+        return value
+
+    def _text(self, text: str) -> str:
+        masked = mask_text(text, self.mark, self._told)
+        if "$" in masked:
+            self._refer(masked)
+        return masked
+
+    def _told(self, name: str) -> None:
+        if meaning_of(name, self._signs) is not None:
+            self.doubts[f"the value of {name[:_LONGEST_VARIABLE]}"] = None
+
+    def _refer(self, text: str) -> None:
+        for found in _REFERENCE.finditer(text):
+            name = found.group(1) or found.group(2) or found.group(3)
+            beside = text[max(found.start() - 1, 0) : found.start()] + text[found.end() : found.end() + 2]
+            is_read = any(character in "/=:" for character in beside)
+            self._references[name] = self._references.get(name, False) or is_read
+
+    def _list(self, members: list[Any], depth: int) -> list[Any]:
+        if depth > _DEEPEST:
+            self.doubts[_TOO_DEEP] = None
+            return []
+        if any(isinstance(member, str) for member in members):
+            # Whatever it is, it may be a command line.
+            masked = mask_words(members, self.mark, self._told)
+            for member in masked:
+                if isinstance(member, str) and "$" in member:
+                    self._refer(member)
+            return [member if isinstance(member, str) else self.value(member, depth) for member in masked]
+        return [self.value(member, depth) for member in members]
+
+    def _mapping(self, found: JsonObject, depth: int) -> JsonObject:
+        if depth > _DEEPEST:
+            self.doubts[_TOO_DEEP] = None
+            return {}
+        payloads = _PAYLOADS.get(found["kind"], ()) if isinstance(found.get("kind"), str) else ()
+        name = found.get("name")
+        named_secret = "value" in found and isinstance(name, str) and is_secret_name(name)
+        kept: JsonObject = {}
+        for key, value in found.items():
+            if key == "managedFields":
+                continue
+            if key in payloads and isinstance(value, dict):
+                kept[key] = {name: self.mark(content) for name, content in value.items()}
+            elif key == "annotations" and isinstance(value, dict):
+                kept[key] = {name: self._annotation(name, text, depth) for name, text in value.items()}
+            elif isinstance(value, list | dict) and _is_environment(key):
+                kept[key] = [] if isinstance(value, list) else {}
+                self._environments.append((kept[key], value))
+            elif key in _LABEL_MAPS and isinstance(value, dict):
+                kept[key] = {name: self._label(text, depth) for name, text in value.items()}
+            elif _is_scalar(value) and (is_secret_name(key) or (key == "value" and named_secret)):
+                kept[key] = self.mark(value)
+            elif isinstance(value, str) and key.lower() in _WHOLE_TEXTS:
+                # A document of its own, with environment variables in it.
+                kept[key] = self.mark(value)
+            else:
+                kept[key] = self.value(value, depth)
+        return kept
+
+    def _label(self, value: Any, depth: int) -> Any:
+        # A label may be called token: whoever may list objects reads it anyway, and policies match by it.
+        return self._text(value) if isinstance(value, str) else self.value(value, depth)
+
+    def _annotation(self, name: str, value: Any, depth: int) -> Any:
+        if not isinstance(value, str):
+            return self.value(value, depth)
+        if name == INJECTED:
+            return self._record(value)
+        if is_secret_name(name.rpartition("/")[2]) or "last-applied" in name:
+            return self.mark(value)
+        kept = any(fnmatchcase(name, pattern) for pattern in self._rules.keep_annotations)
+        if not kept and (len(value) > _LONGEST_ANNOTATION or _MANIFEST.match(value)):
+            return self.mark(value)
+        return self._text(value)
+
+    def _record(self, text: str) -> str:
+        """Our own note of what was injected, which holds the values of variables too."""
+        try:
+            entries = orjson.loads(text)
+        except ValueError:
+            return self._text(text)
+        if not isinstance(entries, dict):
+            return self._text(text)
+        kept = {}
+        for field, entry in entries.items():
+            variable = _RECORDED_VARIABLE.search(field)
+            if variable is not None and not self._may_stay(variable.group(1)):
+                self.removed += 1
+                continue
+            kept[field] = self.value(entry, 0)
+        return orjson.dumps(kept).decode()
+
+    def fill_environments(self) -> None:
+        """Decides on every variable, now that it is known which of them commands refer to."""
+        self._follow_references()
+        for kept, found in self._environments:
+            if isinstance(found, list):
+                kept.extend(self._variable(entry) for entry in found)
+            else:
+                kept.update({name: self._variable_value(name, value) for name, value in found.items()})
+
+    def _follow_references(self) -> None:
+        """A variable that is referred to may refer to others in turn."""
+        values: dict[str, list[str]] = {}
+        for _, found in self._environments:
+            pairs = found.items() if isinstance(found, dict) else [_pair(entry) for entry in found]
+            for name, value in pairs:
+                if isinstance(name, str) and isinstance(value, str) and "$" in value:
+                    values.setdefault(name, []).append(value)
+        waiting = [name for name in values if self._may_stay(name)]
+        seen = set(waiting)
+        while waiting:
+            for text in values[waiting.pop()]:
+                self._refer(mask_text(text, self.mark))
+            more = [name for name in values if name not in seen and self._may_stay(name)]
+            seen.update(more)
+            waiting += more
+
+    def _variable(self, entry: Any) -> Any:
+        name, value = _pair(entry)
+        if not isinstance(entry, dict) or "value" not in entry:
+            return self.value(entry, 0)
+        kept = self._mapping({key: item for key, item in entry.items() if key != "value"}, 0)
+        if isinstance(name, str):
+            kept["value"] = self._variable_value(name, value)
+        else:
+            kept["value"] = self.mark(value) if _is_scalar(value) else self.value(value, 0)
+        # The order of keys is that of the manifest.
+        return {key: kept[key] for key in entry if key in kept}
+
+    def _variable_value(self, name: str, value: Any) -> Any:
+        if value is None or value == "":
+            return value
+        if not self._may_stay(name):
+            if meaning_of(name, self._signs) is not None or self._references.get(name):
+                self.doubts[f"the value of {name[:_LONGEST_VARIABLE]}"] = None
+            return self.mark(value) if _is_scalar(value) else _emptied(value)
+        masked = self.value(value, 0)
+        if isinstance(value, str) and masked.startswith("<removed") and masked != value:
+            self._told(name)
+        return masked
+
+    def _may_stay(self, name: str) -> bool:
+        if any(fnmatchcase(name, pattern) for pattern in self._rules.keep_env):
+            return True
+        if is_secret_name(name):
+            return False
+        if name in _READ_BY_CHECKS or name in self._references or ("env", name) in self._injected:
+            return True
+        return meaning_of(name, self._signs) is not None
+
+
+def _pair(entry: Any) -> tuple[Any, Any]:
+    found = mapping(entry)
+    return found.get("name"), found.get("value")
+
+
+def _is_environment(key: str) -> bool:
+    return key.lower().replace("_", "") in _ENV_KEYS
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
+
+
+def _emptied(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {}
+    return [] if isinstance(value, list) else value

@@ -1,0 +1,137 @@
+"""Between entries and rows of the tables."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any, cast
+
+import orjson
+from sqlalchemy import Connection, Row, insert
+
+from signalbox.audit.ledger.building import Built
+from signalbox.audit.ledger.entry import Decision, LedgerEntry, LedgerFinding
+from signalbox.audit.ledger.tables import documents, entries, findings
+from signalbox.review import Operation
+
+Values = dict[str, Any]
+
+
+def milliseconds(at: datetime) -> int:
+    """A time as the tables have it."""
+    return round(at.timestamp() * 1000)
+
+
+def moment(at: int) -> datetime:
+    """A time of the tables."""
+    return datetime.fromtimestamp(at / 1000, UTC)
+
+
+def insert_all(connection: Connection, built: Sequence[Built]) -> None:
+    """Writes entries, in this order."""
+    statement = insert(entries).returning(entries.c.id, sort_by_parameter_order=True)
+    ids = connection.execute(statement, [_entry_row(one) for one in built]).scalars().all()
+    numbered = list(zip(ids, built, strict=True))
+    found = [
+        _finding_row(entry_id, number, finding)
+        for entry_id, one in numbered
+        for number, finding in enumerate(one.entry.findings)
+    ]
+    if found:
+        connection.execute(insert(findings), found)
+    connection.execute(
+        insert(documents),
+        [{"entry_id": entry_id, "object": one.object, "old_object": one.old_object} for entry_id, one in numbered],
+    )
+
+
+def _entry_row(one: Built) -> Values:
+    entry = one.entry
+    return {
+        "at": milliseconds(entry.at),
+        "decision": entry.decision,
+        "operation": entry.operation,
+        "endpoint": entry.endpoint,
+        "namespace": entry.namespace,
+        "api_group": entry.group,
+        "version": entry.version,
+        "kind": entry.kind,
+        "name": entry.name,
+        "generate_name": entry.generate_name,
+        "uid": entry.uid,
+        "username": entry.user,
+        "type": entry.type,
+        "accelerators": entry.accelerators,
+        "weight": entry.weight,
+        "size": one.size,
+        "digest": entry.digest,
+        "groups": _text(entry.groups),
+        "labels": _text(entry.labels),
+        "by_resource": _text(entry.by_resource),
+        "excepted_by": _text(entry.excepted_by),
+        "doubts": _text(entry.doubts),
+    }
+
+
+def _finding_row(entry_id: int, number: int, finding: LedgerFinding) -> Values:
+    return {
+        "entry_id": entry_id,
+        "number": number,
+        "rule": finding.rule,
+        "check_name": finding.check,
+        "mode": finding.mode,
+        "result": finding.result,
+        "refused": finding.refused,
+        "message": finding.message,
+        "key": finding.key,
+        "amount": finding.amount,
+        "fixed_by": finding.fixed_by,
+        "excepted_by": finding.excepted_by,
+    }
+
+
+def read_entry(row: Row[Any], found: Iterable[LedgerFinding]) -> LedgerEntry:
+    """The entry of a row of ``entries``."""
+    return LedgerEntry(
+        id=row.id,
+        at=moment(row.at),
+        uid=row.uid,
+        user=row.username,
+        groups=tuple(orjson.loads(row.groups)),
+        operation=cast(Operation, row.operation),
+        endpoint=row.endpoint,
+        group=row.api_group,
+        version=row.version,
+        kind=row.kind,
+        namespace=row.namespace,
+        name=row.name,
+        generate_name=row.generate_name,
+        labels=orjson.loads(row.labels),
+        decision=cast(Decision, row.decision),
+        type=row.type,
+        accelerators=row.accelerators,
+        by_resource=orjson.loads(row.by_resource),
+        digest=row.digest,
+        excepted_by=tuple(orjson.loads(row.excepted_by)),
+        weight=row.weight,
+        doubts=tuple(orjson.loads(row.doubts)),
+        findings=tuple(found),
+    )
+
+
+def read_finding(row: Row[Any]) -> LedgerFinding:
+    """The finding of a row of ``findings``."""
+    return LedgerFinding(
+        rule=row.rule,
+        check=row.check_name,
+        mode=row.mode,
+        result=row.result,
+        refused=row.refused,
+        message=row.message,
+        key=row.key,
+        amount=row.amount,
+        fixed_by=row.fixed_by,
+        excepted_by=row.excepted_by,
+    )
+
+
+def _text(value: object) -> str:
+    return orjson.dumps(value).decode()

@@ -1,0 +1,97 @@
+"""``signalbox controller``: the part that writes."""
+
+from pathlib import Path
+
+import click
+
+from signalbox.cli.environment_option import option
+from signalbox.process.logs import LEVELS
+
+_HELP = """Run the controller: the only part of Signalbox that writes into the cluster.
+
+It makes and renews the CA and the serving certificate (Secrets signalbox-ca and signalbox-tls), keeps the caBundle of the
+webhook configurations right, and says in log and metrics when somebody deleted or loosened one; it does not put that back.
+Several replicas may run: the one that holds the Lease works. Every option can be given as an environment variable,
+SIGNALBOX_NAMESPACE for --namespace.
+
+\b
+Examples:
+  signalbox controller                             in a Pod, with its service account
+  signalbox controller --kubeconfig ~/.kube/config --log-level debug
+  signalbox controller --no-certificates           cert-manager, or somebody else, takes care of them
+"""
+_PORT = click.IntRange(0, 65535)
+
+
+@click.command(help=_HELP, short_help="Run the controller: certificates, caBundle, and what else writes.")
+@option("--namespace", default="signalbox-system", help="Where Signalbox is installed.")
+@option("--kubeconfig", variable="KUBECONFIG", show_default="the Pod's account, else ~/.kube/config", help="A file.")
+@option("--context", show_default="the current one", help="The kubeconfig's context.")
+@option("--lease", default="signalbox-controller", help="The name of the Lease that elects the leader.")
+@option("--lease-seconds", type=click.FloatRange(1, 3600), default=15.0, help="How long a silent leader leads on.")
+@option("--certificates/--no-certificates", default=True, help="Whether to make certificates and write caBundles.")
+@option("--name", "names", multiple=True, show_default=False, help="A name for the certificate; repeatable.")
+@option("--certificate-seconds", type=click.FloatRange(0.1, 3600), default=3.0, help="How often they are looked at.")
+@option(
+    "--settle-seconds",
+    type=click.FloatRange(0, 3600),
+    default=30.0,
+    help="How long API servers may take to see a new caBundle before a new CA signs.",
+)
+@option(
+    "--expected",
+    type=click.Path(path_type=Path),
+    show_default="this release's",
+    help="The webhook configurations as they should be, a file.",
+)
+@option("--audit-only", is_flag=True, help="The overlay audit-only is installed: nothing injects, all fails open.")
+@option(
+    "--configuration-seconds", type=click.FloatRange(0.1, 3600), default=10.0, help="How often the configurations are compared."
+)
+@option("--metrics-address", default="127.0.0.1", help="Where /metrics, /livez and /readyz listen.")
+@option("--metrics-port", type=_PORT, default=9090, help="0 takes a free one.")
+@option("--no-metrics", is_flag=True, show_default=False, help="No listener.")
+@option("--stop-seconds", type=click.FloatRange(0, 600), default=15.0, help="What running duties get on SIGTERM.")
+@option("--log-level", type=click.Choice(list(LEVELS)), default="info", help="The lowest one.")
+def command(
+    namespace: str,
+    kubeconfig: str | None,
+    context: str | None,
+    lease: str,
+    lease_seconds: float,
+    certificates: bool,
+    names: tuple[str, ...],
+    certificate_seconds: float,
+    settle_seconds: float,
+    expected: Path | None,
+    audit_only: bool,
+    configuration_seconds: float,
+    metrics_address: str,
+    metrics_port: int,
+    no_metrics: bool,
+    stop_seconds: float,
+    log_level: str,
+) -> int:
+    """Runs until SIGTERM."""
+    from signalbox.controller.options import ControllerOptions
+    from signalbox.controller.run import run_controller
+
+    options = ControllerOptions(
+        namespace=namespace,
+        kubeconfig=kubeconfig,
+        context=context,
+        lease=lease,
+        lease_seconds=lease_seconds,
+        certificates=certificates,
+        names=names,
+        certificate_seconds=certificate_seconds,
+        settle_seconds=settle_seconds,
+        expected=expected,
+        audit_only=audit_only,
+        configuration_seconds=configuration_seconds,
+        metrics_address=metrics_address,
+        metrics_port=None if no_metrics else metrics_port,
+        stop_seconds=stop_seconds,
+        log_level=log_level,
+    )
+    return run_controller(options)

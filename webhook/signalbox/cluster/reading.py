@@ -1,0 +1,195 @@
+"""From an object of the cluster, as JSON, to what is kept of it.
+
+Where something that matters has another shape than its kind allows, all of the object is UNKNOWN: half of a quota would
+refuse work that the whole of it has room for.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from signalbox.cluster.objects import (
+    ClusterQueue,
+    Cohort,
+    FlavorQuota,
+    LocalQueue,
+    NamespaceQuota,
+    PriorityClass,
+    ResourceFlavor,
+    ResourceGroup,
+    TrainingRuntime,
+)
+from signalbox.fieldpath import Path
+from signalbox.quantity import Quantity, parse_quantity
+from signalbox.review import JsonObject
+from signalbox.workload.kinds.kind import mapping, members
+
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
+_NEVER = "Never"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What of an object cannot be used: where it stands, and what is wrong with it."""
+
+    path: Path
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class UnreadableError(Exception):
+    """Raised for a value that cannot be used; the fault says where and why."""
+
+    def __init__(self, path: Path, expected: str, value: Any) -> None:
+        shown = "missing" if value is None else repr(value)[:40]
+        super().__init__(f"its {path[-1]} is {shown}, {expected} is expected")
+        self.path = path
+
+
+def name_of(obj: Any) -> str:
+    """metadata.name, empty where there is none."""
+    name = mapping(mapping(obj).get("metadata")).get("name")
+    return name if isinstance(name, str) else ""
+
+
+def namespace_of(obj: Any) -> str:
+    """metadata.namespace, ``default`` where there is none."""
+    namespace = mapping(mapping(obj).get("metadata")).get("namespace")
+    return namespace if isinstance(namespace, str) and namespace else "default"
+
+
+def read_namespace(obj: JsonObject) -> dict[str, str]:
+    """A namespace's labels, with the one that the API server adds, which a manifest seldom has."""
+    return {**_texts(mapping(obj.get("metadata")).get("labels")), NAMESPACE_NAME: name_of(obj)}
+
+
+def read_priority_class(obj: JsonObject) -> PriorityClass:
+    """A PriorityClass or WorkloadPriorityClass."""
+    value = obj.get("value")
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise UnreadableError(("value",), "a number", value)
+    never = obj.get("preemptionPolicy") == _NEVER
+    return PriorityClass(name_of(obj), value, _NEVER) if never else PriorityClass(name_of(obj), value)
+
+
+def read_local_queue(obj: JsonObject) -> LocalQueue:
+    """A LocalQueue."""
+    spec = mapping(obj.get("spec"))
+    return LocalQueue(name_of(obj), _text(spec.get("clusterQueue")), _stopped(spec))
+
+
+def read_cluster_queue(obj: JsonObject) -> ClusterQueue:
+    """A ClusterQueue, in the fields of v1beta1 and v1beta2."""
+    spec = mapping(obj.get("spec"))
+    selector = spec.get("namespaceSelector")
+    return ClusterQueue(
+        name_of(obj),
+        _text(spec.get("cohortName")) or _text(spec.get("cohort")),
+        _groups(spec),
+        _stopped(spec),
+        selector if isinstance(selector, dict) else None,
+    )
+
+
+def read_cohort(obj: JsonObject) -> Cohort:
+    """A Cohort, in the fields of v1alpha1 and later."""
+    spec = mapping(obj.get("spec"))
+    return Cohort(name_of(obj), _text(spec.get("parentName")) or _text(spec.get("parent")), _groups(spec))
+
+
+def read_resource_flavor(obj: JsonObject) -> ResourceFlavor:
+    """A ResourceFlavor."""
+    spec = mapping(obj.get("spec"))
+    return ResourceFlavor(
+        name_of(obj), _texts(spec.get("nodeLabels")), _mappings(spec.get("nodeTaints")), _mappings(spec.get("tolerations"))
+    )
+
+
+def read_resource_quota(obj: JsonObject) -> NamespaceQuota:
+    """A ResourceQuota."""
+    spec = mapping(obj.get("spec"))
+    hard = {
+        resource: _quantity(amount, ("spec", "hard", resource))
+        for resource, amount in mapping(spec.get("hard")).items()
+        if isinstance(resource, str)
+    }
+    scopes: list[tuple[str, str, tuple[str, ...]]] = [(_text(scope), "Exists", ()) for scope in members(spec.get("scopes"))]
+    for one in _mappings(mapping(spec.get("scopeSelector")).get("matchExpressions")):
+        values = tuple(value for value in members(one.get("values")) if isinstance(value, str))
+        scopes.append((_text(one.get("scopeName")), _text(one.get("operator")), values))
+    return NamespaceQuota(name_of(obj), hard, tuple(scopes))
+
+
+def read_training_runtime(obj: JsonObject) -> TrainingRuntime:
+    """A TrainingRuntime or ClusterTrainingRuntime; its spec is read where a TrainJob asks for it."""
+    return TrainingRuntime(name_of(obj), mapping(obj.get("spec")), _texts(mapping(obj.get("metadata")).get("labels")))
+
+
+def read(kind: str, reader: Callable[[JsonObject], T], obj: Any) -> T | Fault:
+    """What ``reader`` makes of an object, or what keeps it from being used."""
+    try:
+        found = reader(mapping(obj))
+    except UnreadableError as error:
+        return Fault(error.path, f"{kind} {name_of(obj)}: {error}")
+    return found if name_of(obj) else Fault(("metadata", "name"), f"{kind} without a name")
+
+
+def _groups(spec: JsonObject) -> tuple[ResourceGroup, ...]:
+    found = []
+    for number, group in enumerate(members(spec.get("resourceGroups"))):
+        covered = [resource for resource in members(mapping(group).get("coveredResources")) if isinstance(resource, str)]
+        flavors = []
+        for place, flavor in enumerate(members(mapping(group).get("flavors"))):
+            path: Path = ("spec", "resourceGroups", number, "flavors", place)
+            name = mapping(flavor).get("name")
+            if not isinstance(name, str):
+                raise UnreadableError((*path, "name"), "a text", name)
+            flavors.append((name, _quotas(mapping(flavor), (*path, "resources"))))
+        found.append(ResourceGroup(tuple(covered), tuple(flavors)))
+    return tuple(found)
+
+
+def _quotas(flavor: JsonObject, path: Path) -> dict[str, FlavorQuota]:
+    quotas = {}
+    for number, one in enumerate(members(flavor.get("resources"))):
+        entry, where = mapping(one), (*path, number)
+        name = entry.get("name")
+        if not isinstance(name, str):
+            raise UnreadableError((*where, "name"), "a text", name)
+        quotas[name] = FlavorQuota(
+            _quantity(entry.get("nominalQuota", 0), (*where, "nominalQuota")),
+            _limit(entry, "borrowingLimit", where),
+            _limit(entry, "lendingLimit", where),
+        )
+    return quotas
+
+
+def _limit(entry: JsonObject, field: str, path: Path) -> Quantity | None:
+    value = entry.get(field)
+    return None if value is None else _quantity(value, (*path, field))
+
+
+def _quantity(value: Any, path: Path) -> Quantity:
+    amount = parse_quantity(value)
+    if amount is None:
+        raise UnreadableError(path, "a quantity", value)
+    return amount
+
+
+def _stopped(spec: JsonObject) -> bool:
+    return spec.get("stopPolicy") in ("Hold", "HoldAndDrain")
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _texts(value: Any) -> dict[str, str]:
+    return {key: text for key, text in mapping(value).items() if isinstance(key, str) and isinstance(text, str)}
+
+
+def _mappings(value: Any) -> tuple[JsonObject, ...]:
+    return tuple(one for one in members(value) if isinstance(one, dict))

@@ -1,0 +1,101 @@
+"""The kinds that the engine asks the cluster for: where the API server lists them, and what of an object is kept."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from signalbox.policy.resources import GROUP, PLURALS, VERSION
+from signalbox.review import JsonObject
+from signalbox.workload.kinds.kind import mapping
+
+KUEUE = "kueue.x-k8s.io"
+SCHEDULING = "scheduling.k8s.io"
+TRAINER = "trainer.kubeflow.org"
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedKind:
+    """One kind. ``versions``: those that are understood, the preferred one first.
+
+    ``fields`` and ``spec`` name what is kept of an object beside its name, ``labels`` whether its labels are. ``document``:
+    it is read as a document, so it keeps what says which, and all but its status.
+    """
+
+    group: str
+    versions: tuple[str, ...]
+    plural: str
+    kind: str
+    namespaced: bool = False
+    fields: tuple[str, ...] = ()
+    spec: tuple[str, ...] = ()
+    labels: bool = False
+    document: bool = False
+
+    @property
+    def text(self) -> str:
+        """``localqueues.kueue.x-k8s.io``, as ``kubectl`` takes it."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Where all objects are listed, a path for each version."""
+        start = f"/apis/{self.group}" if self.group else "/api"
+        return tuple(f"{start}/{version}/{self.plural}" for version in self.versions)
+
+    def slim(self, obj: Any) -> JsonObject:
+        """What is kept of an object: so much memory a kind, whatever status and annotations hold."""
+        found, metadata = mapping(obj), mapping(mapping(obj).get("metadata"))
+        kept = ("name", "namespace", "labels") if self.labels else ("name", "namespace")
+        slim = {"metadata": _some(metadata, kept), **_some(found, self.fields)}
+        if self.document:
+            # In a list the API server leaves out what its members are. A key that nobody knows is one to complain of.
+            rest = {key: value for key, value in found.items() if key not in ("metadata", "status")}
+            return {**rest, "apiVersion": f"{self.group}/{self.versions[0]}", "kind": self.kind, "metadata": slim["metadata"]}
+        if self.spec:
+            slim["spec"] = _some(mapping(found.get("spec")), self.spec)
+        return slim
+
+
+def _some(found: JsonObject, names: tuple[str, ...]) -> JsonObject:
+    return {name: found[name] for name in names if found.get(name) is not None}
+
+
+_QUEUES = ("v1beta2", "v1beta1")
+
+WATCHED: tuple[WatchedKind, ...] = (
+    WatchedKind("", ("v1",), "namespaces", "Namespace", labels=True),
+    WatchedKind(SCHEDULING, ("v1",), "priorityclasses", "PriorityClass", fields=("value", "globalDefault", "preemptionPolicy")),
+    WatchedKind(KUEUE, _QUEUES, "workloadpriorityclasses", "WorkloadPriorityClass", fields=("value",)),
+    WatchedKind(KUEUE, _QUEUES, "localqueues", "LocalQueue", namespaced=True, spec=("clusterQueue", "stopPolicy")),
+    WatchedKind(
+        KUEUE,
+        _QUEUES,
+        "clusterqueues",
+        "ClusterQueue",
+        spec=("cohortName", "cohort", "resourceGroups", "stopPolicy", "namespaceSelector"),
+    ),
+    WatchedKind(KUEUE, (*_QUEUES, "v1alpha1"), "cohorts", "Cohort", spec=("parentName", "parent", "resourceGroups")),
+    WatchedKind(KUEUE, _QUEUES, "resourceflavors", "ResourceFlavor", spec=("nodeLabels", "nodeTaints", "tolerations")),
+    WatchedKind("", ("v1",), "resourcequotas", "ResourceQuota", namespaced=True, spec=("hard", "scopes", "scopeSelector")),
+    WatchedKind(
+        TRAINER,
+        ("v1alpha1",),
+        "trainingruntimes",
+        "TrainingRuntime",
+        namespaced=True,
+        spec=("mlPolicy", "template"),
+        labels=True,
+    ),
+    WatchedKind(
+        TRAINER, ("v1alpha1",), "clustertrainingruntimes", "ClusterTrainingRuntime", spec=("mlPolicy", "template"), labels=True
+    ),
+)
+
+WATCHED_BY_KIND: Mapping[tuple[str, str], WatchedKind] = {(one.group, one.kind): one for one in WATCHED}
+
+POLICY_OBJECTS: tuple[WatchedKind, ...] = tuple(
+    WatchedKind(GROUP, (VERSION,), plural, kind, document=True) for kind, plural in PLURALS.items()
+)
+
+GET = "ns,priorityclasses,workloadpriorityclasses,localqueues,clusterqueues,cohorts,resourceflavors,resourcequotas"
+"""What ``kubectl get`` is asked for to make a folder of it."""

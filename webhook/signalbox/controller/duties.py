@@ -1,0 +1,47 @@
+"""Everything the controller does, in one place: a duty more is a file of its own and a line here."""
+
+from signalbox.controller.certificates.duty import CertificateDuty, CertificateMeters
+from signalbox.controller.certificates.plan import Lifetimes
+from signalbox.controller.certificates.store import CertificateStore
+from signalbox.controller.duty import Duty, DutyContext
+from signalbox.controller.last_good import LastGoodDuty
+from signalbox.controller.policies import PresentPolicies
+from signalbox.controller.policy_status import PolicyStatusDuty
+from signalbox.controller.webhooks.duty import ConfigurationDuty
+from signalbox.controller.webhooks.shipped import read_shipped
+
+
+def duties(context: DutyContext) -> list[Duty]:
+    """The duties of a controller with these options. Raises ShippedError."""
+    return [
+        *([_certificates(context)] if context.options.certificates else []),
+        _configurations(context),
+        *_policies(context),
+    ]
+
+
+def _certificates(context: DutyContext) -> Duty:
+    options = context.options
+    return CertificateDuty(
+        CertificateStore(context.api, options.namespace, read_shipped(options.expected)),
+        options.serving_names,
+        Lifetimes(settle=options.settle),
+        context.log,
+        CertificateMeters(context.registry, context.leading),
+        options.certificate_seconds,
+    )
+
+
+def _configurations(context: DutyContext) -> Duty:
+    options = context.options
+    shipped = read_shipped(options.expected)
+    duty = ConfigurationDuty(
+        context.api, shipped, context.log, context.leading, options.audit_only, options.configuration_seconds
+    )
+    context.registry.register(duty)
+    return duty
+
+
+def _policies(context: DutyContext) -> list[Duty]:
+    present = PresentPolicies(context.api, context.options.policies, context.options.signs)
+    return [LastGoodDuty(context, present), PolicyStatusDuty(context, present)]

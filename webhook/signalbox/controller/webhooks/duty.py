@@ -1,0 +1,69 @@
+"""The duty that looks whether somebody deleted or loosened a webhook configuration, and says so in log and metrics."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from signalbox.apiserver.connection import ApiServer
+from signalbox.apiserver.error import ApiError
+from signalbox.controller.webhooks.deviations import Deviation, deviations
+from signalbox.controller.webhooks.shipped import Shipped
+from signalbox.process.logs import Log
+from signalbox.review import JsonObject
+
+
+def read_configuration_of(api: ApiServer, shipped: Shipped) -> JsonObject | None:
+    """The configuration as the cluster has it, None where it is not there. Raises ApiError."""
+    try:
+        return api.get(shipped.path)
+    except ApiError as error:
+        if error.not_found:
+            return None
+        raise
+
+
+def all_deviations(api: ApiServer, shipped: Iterable[Shipped], *, fails_open: bool) -> list[Deviation]:
+    """The deviations of every configuration. Raises ApiError."""
+    return [found for one in shipped for found in deviations(one, read_configuration_of(api, one), fails_open=fails_open)]
+
+
+@dataclass(slots=True, eq=False)
+class ConfigurationDuty(Collector):
+    """Reads only: what it finds is for people."""
+
+    api: ApiServer
+    shipped: Sequence[Shipped]
+    log: Log
+    leading: Callable[[], bool]
+    fails_open: bool
+    seconds: float
+    name: str = "webhook-configurations"
+    found: list[Deviation] = field(default_factory=list)
+
+    def run(self, now: datetime) -> None:
+        """Compare once; what is new is logged once."""
+        before, self.found = self.found, all_deviations(self.api, self.shipped, fails_open=self.fails_open)
+        for one in self.found:
+            if one not in before:
+                self.log.warning("webhook configuration is not as shipped, and is left as it is", text=one.text)
+        if before and not self.found:
+            self.log.info("webhook configurations are as shipped again")
+
+    def collect(self) -> Iterable[Metric]:
+        """Shown by the leader alone: what another saw long ago is no news."""
+        family = GaugeMetricFamily(
+            "signalbox_webhook_configuration_deviations",
+            "Differences between a webhook configuration and the one shipped; 0 is good.",
+            labels=("configuration", "webhook", "field"),
+        )
+        if self.leading():
+            counted: dict[tuple[str, str, str], int] = {(one.name, "", ""): 0 for one in self.shipped}
+            for found in self.found:
+                key = (found.configuration, found.webhook, found.field)
+                counted[key] = counted.get(key, 0) + 1
+            for labels, number in counted.items():
+                family.add_metric(labels, number)
+        yield family

@@ -1,0 +1,189 @@
+"""The cluster as ``signalbox serve`` sees it: the watching process kept alive, and what it wrote read in every process."""
+
+import os
+import pickle
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import orjson
+
+from signalbox.cluster.journal import JournalReader
+from signalbox.cluster.resources import POLICY_OBJECTS, WATCHED
+from signalbox.cluster.state import ClusterState
+from signalbox.configuration import SetupFiles
+from signalbox.process.logs import Log
+from signalbox.review import JsonObject
+from signalbox.server.watcher_files import JOURNAL, LAST_GOOD, STATUS
+
+_FIRST_LOOK_SECONDS = 0.02
+_RESTART_SECONDS = 2.0
+_STOP_SECONDS = 2.0
+
+
+class PolicyObjects:
+    """The policies that stand in the cluster. ``changes`` counts whatever happened to them."""
+
+    def __init__(self) -> None:
+        self._objects: dict[tuple[str, str], JsonObject] = {}
+        self._kinds = frozenset((kind.group, kind.kind) for kind in POLICY_OBJECTS)
+        self.changes = 0
+
+    def put(self, group: str, kind: str, obj: JsonObject) -> None:
+        """There is this object."""
+        if (group, kind) in self._kinds:
+            self._objects[kind, obj["metadata"]["name"]] = obj
+            self.changes += 1
+
+    def drop(self, group: str, kind: str, namespace: str, name: str) -> None:
+        """It is gone."""
+        if (group, kind) in self._kinds and self._objects.pop((kind, name), None) is not None:
+            self.changes += 1
+
+    def synced(self, group: str, kind: str) -> None:
+        """Nothing to do."""
+
+    def absent(self, group: str, kind: str) -> None:
+        """The definition was taken away, and all objects with it."""
+        if (group, kind) in self._kinds:
+            for key in [key for key in self._objects if key[0] == kind]:
+                del self._objects[key]
+                self.changes += 1
+
+    def now(self) -> tuple[JsonObject, ...]:
+        """All of them."""
+        return tuple(self._objects.values())
+
+
+class PolicyObjectsWatcher:
+    """Tells whether policies in the cluster changed, once they have settled: a folder of them is applied one by one."""
+
+    def __init__(self, objects: PolicyObjects) -> None:
+        self._objects = objects
+        self._known = self._seen = objects.changes
+
+    def changed(self) -> bool:
+        """Whether there is a change since the last one told of, and none since the last look."""
+        seen, self._seen = self._seen, self._objects.changes
+        if self._seen == self._known or self._seen != seen:
+            return False
+        self._known = self._seen
+        return True
+
+
+class LiveCluster:
+    """What is known of the cluster in this process. Made before the fork; each process reads the journal on by itself."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.state = ClusterState()
+        self.policies = PolicyObjects()
+        self._reader = JournalReader(directory / JOURNAL, (self.state, self.policies))
+
+    def poll(self) -> None:
+        """Take over what was written since the last time. One thread a process calls it."""
+        self._reader.poll()
+
+    def missing(self) -> list[str]:
+        """What has not been told of yet."""
+        kinds = [kind.text for kind in (*POLICY_OBJECTS, *WATCHED) if (kind.group, kind.kind) not in self._reader.states]
+        return kinds if (self.directory / LAST_GOOD).exists() else [*kinds, LAST_GOOD]
+
+    def wait(self, seconds: float) -> list[str]:
+        """At the start: read until every kind was told of, or that long; what is still missing."""
+        end = time.monotonic() + seconds
+        while True:
+            self.poll()
+            missing = self.missing()
+            if not missing or time.monotonic() >= end:
+                return missing
+            time.sleep(_FIRST_LOOK_SECONDS)
+
+    def last_good(self) -> SetupFiles | None:
+        """The set that the controller kept; None where there is none, or nobody could ask for it."""
+        try:
+            # Written by our own watching process into a directory that nobody else can open.
+            found = pickle.loads((self.directory / LAST_GOOD).read_bytes())  # noqa: S301
+        except FileNotFoundError:
+            return None
+        return found if isinstance(found, SetupFiles) else None
+
+
+@dataclass(frozen=True, slots=True)
+class WatchStatus:
+    """How the watch of one kind stands."""
+
+    kind: str
+    state: str
+    contact: float
+    objects: int
+    failures: Mapping[str, int]
+    fault: str
+
+
+def read_status(directory: Path) -> list[WatchStatus]:
+    """How each watch stands; empty before the first word of the watching process."""
+    try:
+        found = orjson.loads((directory / STATUS).read_bytes())
+    except (FileNotFoundError, orjson.JSONDecodeError):
+        return []
+    return [WatchStatus(kind, **one) for kind, one in found.items()]
+
+
+@dataclass(slots=True)
+class WatchProcess:
+    """The watching process, and another where it ended. ``arguments`` say which API server."""
+
+    directory: Path
+    arguments: tuple[str, ...]
+    log: Log
+    restarts: int = 0
+    _process: "subprocess.Popen[bytes] | None" = None
+    _started: float = field(default=0.0)
+
+    def start(self) -> None:
+        """Start it."""
+        command = [sys.executable, "-m", "signalbox.server.watcher", "--directory", str(self.directory)]
+        # Nothing in it comes from a request.
+        self._process = subprocess.Popen([*command, "--parent", str(os.getpid()), *self.arguments])  # noqa: S603
+        self._started = time.monotonic()
+
+    def tend(self) -> None:
+        """Start it again where it has ended, at most every few seconds. What it told stays in force meanwhile."""
+        if self._process is None or self._process.poll() is None or time.monotonic() - self._started < _RESTART_SECONDS:
+            return
+        self.restarts += 1
+        self.log.error("cluster watch ended, started again", exitCode=self._process.returncode, restarts=self.restarts)
+        self.start()
+
+    def stop(self) -> None:
+        """End it."""
+        if self._process is None or self._process.poll() is not None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What the main process has of a cluster: what is known, and the process that learns it."""
+
+    cluster: LiveCluster
+    process: WatchProcess
+
+
+def watch_cluster(directory: Path, arguments: tuple[str, ...], log: Log, seconds: float) -> Watched:
+    """Start watching, and wait until all of it is known, or that long."""
+    watched = Watched(LiveCluster(directory), WatchProcess(directory, arguments, log))
+    watched.process.start()
+    missing = watched.cluster.wait(seconds)
+    if missing:
+        log.error("cluster not known in time, rules that need it are not judged until it is", missing=missing)
+    return watched

@@ -1,0 +1,76 @@
+"""The process that watches the cluster for ``signalbox serve``: ``python -m signalbox.server.watcher``, started by it.
+
+A process of its own, so that the one which parses what users send holds no credential of the API server, and so that neither
+threads nor connections stand in the way of forking workers. It writes into the server's private directory:
+``journal`` (cluster/journal.py), ``status`` (how each watch stands) and, once, ``last-good``.
+"""
+
+import argparse
+import os
+import pickle
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from signalbox.apiserver.connection import ApiServer, connect
+from signalbox.apiserver.error import ApiConfigurationError, ApiError
+from signalbox.cluster.journal import JournalWriter
+from signalbox.cluster.resources import POLICY_OBJECTS, WATCHED
+from signalbox.cluster.watch import ClusterWatch
+from signalbox.last_good import LastGoodError, read_last_good
+from signalbox.process.logs import LEVELS, Log
+from signalbox.process.wakeup import Wakeup
+from signalbox.server.watcher_files import JOURNAL, LAST_GOOD, STATUS
+
+_STATUS_SECONDS = 1.0
+
+
+def main(arguments: list[str]) -> int:
+    """Watch until the server is gone; the exit code."""
+    parser = argparse.ArgumentParser(description="The watching process of `signalbox serve`, which starts it.")
+    parser.add_argument("--directory", type=Path, required=True)
+    parser.add_argument("--parent", type=int, required=True)
+    parser.add_argument("--kubeconfig")
+    parser.add_argument("--context")
+    parser.add_argument("--namespace", required=True)
+    parser.add_argument("--log-level", choices=list(LEVELS), default="info")
+    options = parser.parse_args(arguments)
+    ended = Wakeup()
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    # Ctrl-C in a terminal goes to the whole group; the server ends its processes itself.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    log = Log(options.log_level)
+    try:
+        # One try: each failure is to be seen at once, and the watches try again by themselves.
+        api = connect(options.kubeconfig, options.context, tries=1)
+    except ApiConfigurationError as error:
+        log.error("cluster watch cannot start", text=str(error))
+        return 1
+    keep = (api, options.namespace, options.directory, log)
+    threading.Thread(target=_keep_last_good, args=keep, name="last-good", daemon=True).start()
+    journal = JournalWriter(options.directory / JOURNAL)
+    watch = ClusterWatch(api, (*POLICY_OBJECTS, *WATCHED), journal, log, threading.Event().wait)
+    watch.start()
+    while os.getppid() == options.parent:
+        watch.write_status(options.directory / STATUS)
+        if ended.wait(_STATUS_SECONDS):
+            break
+    return 0
+
+
+def _keep_last_good(api: ApiServer, namespace: str, directory: Path, log: Log) -> None:
+    """Ask once: it matters only where the server finds a bad set at its start."""
+    file = directory / LAST_GOOD
+    try:
+        found = read_last_good(api, namespace)
+    except (ApiError, LastGoodError) as error:
+        log.warning("last good policies not read", text=str(error))
+        found = None
+    new = file.with_suffix(".new")
+    new.write_bytes(pickle.dumps(found))
+    new.replace(file)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,152 @@
+"""Resume: does anything say that progress is read back after an interruption?
+
+An option or variable may say so (``--resume``), a load from the very place that is saved to, a program that looks there by
+itself whenever it starts, or a script that tests whether a checkpoint is there. A load from elsewhere is a model to begin
+with, and says nothing of the run's own progress.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from signalbox.quantity import is_placeholder
+from signalbox.workload.checkpoint import saving_settings, that_train
+from signalbox.workload.containers import TOO_LONG, ContainerView
+from signalbox.workload.judgement import Evidence, Judgement
+from signalbox.workload.meaning import ReadBack, meaning_of
+from signalbox.workload.signs import Signs
+from signalbox.workload.vocabulary import name_words
+
+if TYPE_CHECKING:
+    from signalbox.workload.view import WorkloadView
+
+# The first of these that was found stands.
+_PRECEDENCE = ("resumes", "unknown", "starts-over")
+_OFF = frozenset({"false", "no", "none", "null", "0", "off", "never", "disable", "disabled"})
+_ON = frozenset({"", "true", "yes", "1", "on", "auto", "allow", "must", "latest", "last", "best"})
+_WHOLE_PLACEHOLDER = re.compile(r"\$\([^)]*\)\Z|\$\{[^}]*\}\Z|\$\w+\Z")
+_LOOKS = frozenset({"-d", "-e", "-f", "-s", "-r"})
+_MAX_EVIDENCE = 16
+_UNSAID = Judgement("unsaid")
+_SAVES = frozenset({"place", "folder", "bucket", "output", "output-when-saving"})
+_Found = tuple[str, Evidence]
+
+
+def judge_resume(view: "WorkloadView") -> Judgement:
+    """One of RESUME_STATES, for the containers whose progress counts."""
+    found: list[_Found] = []
+    for container in that_train(view):
+        found += _of_container(container, view.signs)
+        if container.unread:
+            found.append(("unknown", Evidence(container.path, "", TOO_LONG)))
+    states = {state for state, _ in found}
+    if not states & {"resumes", "starts-over"}:
+        by_itself = _by_itself(view)
+        if by_itself is not None:
+            return Judgement("resumes", (by_itself,))
+    for state in _PRECEDENCE:
+        if state in states:
+            return Judgement(state, tuple([seen for one, seen in found if one == state][:_MAX_EVIDENCE]))
+    return _UNSAID
+
+
+def _by_itself(view: "WorkloadView") -> Evidence | None:
+    """A framework that looks for a checkpoint where it saves, each time it starts."""
+    framework = view.framework
+    if framework.state not in view.signs.resume.by_itself or view.checkpoint.state == "none" or not framework.evidence:
+        return None
+    first = framework.evidence[0]
+    return Evidence(first.path, first.value, f"{framework.state} goes on by itself from what it finds where it saves")
+
+
+def _of_container(container: ContainerView, signs: Signs) -> Iterator[_Found]:
+    saved: list[str] = []
+    loaded: list[tuple[str, Evidence]] = []
+    for meaning, value, _, seen in saving_settings(container, signs):
+        if meaning.role in _SAVES and not meaning.reads_back:
+            saved.append(value)
+        elif meaning.role == "configuration":
+            yield "unknown", Evidence(seen.path, seen.value, "a configuration file that is not in the manifest")
+    for reads_back, value, seen in _settings(container, signs):
+        if reads_back == "load":
+            loaded.append((value, seen))
+        else:
+            yield _said(reads_back, value, seen)
+    for value, seen in loaded:
+        if value.lower() in _ON or any(_same_place(value, place) for place in saved):
+            yield "resumes", Evidence(seen.path, seen.value, "reads what it saves")
+        elif _WHOLE_PLACEHOLDER.match(value):
+            yield "unknown", seen
+    yield from _by_code(container, signs)
+    yield from _by_test(container, saved, signs)
+
+
+def _said(reads_back: ReadBack, value: str, seen: Evidence) -> _Found:
+    lowered = value.lower()
+    if _WHOLE_PLACEHOLDER.match(value):
+        return "unknown", seen
+    if reads_back == "anew":
+        return ("unknown" if lowered in _OFF else "starts-over"), seen
+    return ("starts-over" if lowered in _OFF else "resumes"), seen
+
+
+def _settings(container: ContainerView, signs: Signs) -> Iterator[tuple[ReadBack, str, Evidence]]:
+    """Every option and variable that speaks of reading back, with its value."""
+    for index, name, entry in container.variables:
+        meaning = meaning_of(name, signs)
+        if meaning is None or not meaning.reads_back:
+            continue
+        value = container.env.get(name)
+        path = container.place("env", index)
+        if value is None and entry.get("valueFrom") is not None:
+            yield meaning.reads_back, "$(valueFrom)", Evidence(path, name)
+        elif value:
+            yield meaning.reads_back, value, Evidence(path, f"{name}={value}")
+    for started, said in zip(container.started, container.said, strict=True):
+        target = started.target
+        if target is not None and target.role == "program" and target.name in signs.commands.utilities:
+            continue
+        if said is not None and not said.trains:
+            continue
+        for option in started.options:
+            reads_back = option.meaning.reads_back
+            if not reads_back or option.at < started.at:
+                # The launcher's own options are about processes.
+                continue
+            # What follows a switch belongs to something else.
+            value = "" if not option.joined and option.value[:1] == "-" else option.value
+            yield reads_back, value, Evidence(started.invocation.field(option.at), started.shown(option))
+
+
+def _by_code(container: ContainerView, signs: Signs) -> Iterator[_Found]:
+    for started in container.started:
+        if started.target is None or started.target.role != "code":
+            continue
+        for piece in signs.resume.code:
+            if piece in started.target.name:
+                path = started.invocation.field(min(started.at, len(started.invocation.words) - 1))
+                yield "resumes", Evidence(path, piece, "the program reads it back")
+                break
+
+
+def _by_test(container: ContainerView, saved: list[str], signs: Signs) -> Iterator[_Found]:
+    """A test whether something is there, of the place that is saved to or of what is named a checkpoint."""
+    for test in container.tests:
+        words = test.words
+        if "!" in words:
+            # It makes a folder that is missing.
+            continue
+        for before, place in pairwise(words):
+            named = not signs.checkpoint.subjects.isdisjoint(name_words(place[-256:]))
+            if before in _LOOKS and (named or any(_same_place(place, one) for one in saved)):
+                yield "resumes", Evidence(test.field(0), " ".join(words[:8]), "the script looks whether one is there")
+                break
+
+
+def _same_place(one: str, other: str) -> bool:
+    """Whether two texts lead to one place, or one of them below the other."""
+    one, other = one.strip("\"'").rstrip("/"), other.strip("\"'").rstrip("/")
+    if not one or not other or (is_placeholder(one) and one != other and _WHOLE_PLACEHOLDER.match(one)):
+        return False
+    return one == other or one.startswith(other + "/") or other.startswith(one + "/")

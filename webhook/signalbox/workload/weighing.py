@@ -1,0 +1,277 @@
+"""What one container's work is: every sign of it, weighed against the others.
+
+What it runs speaks first; its image only where it has no command of its own; then settings that only such work has, and
+last what holding accelerators tells. Whatever answers HTTP for ever is no training, so thin signs of training beside a
+readiness probe say nothing.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from signalbox.workload.containers import TOO_LONG, ContainerView
+from signalbox.workload.judgement import Evidence
+from signalbox.workload.kinds.kind import members
+from signalbox.workload.naming import named
+from signalbox.workload.said import Said, Strength
+from signalbox.workload.signs import Signs
+from signalbox.workload.started import Started
+from signalbox.workload.target import Target
+from signalbox.workload.vocabulary import Saying, option_name
+
+if TYPE_CHECKING:
+    from signalbox.workload.view import WorkloadView
+
+# What one container runs in turn, and what several do side by side: the first of these that was found is the whole.
+PRECEDENCE = {
+    "fine-tuning": 0,
+    "training": 1,
+    "distributed-training": 1,
+    "inference": 2,
+    "interactive": 3,
+    "evaluation": 4,
+    "benchmark": 5,
+    "batch-inference": 6,
+    "data-processing": 7,
+}
+# Commands that only wait are short.
+_MAX_IDLE = 16
+_LOOPS = ("while ", "until ", "for ", "trap ")
+_PROBES = ("readinessProbe", "livenessProbe", "startupProbe")
+_ANSWERS = Saying("inference", "answers requests on accelerators", 10_000)
+_SERVES_PORT = Saying("inference", "a port on accelerators that are held for ever", 10_000)
+_NOTEBOOK_PORT = Saying("interactive", "the port of a notebook", 10_000)
+_WAITS = Saying("interactive", "holds accelerators and waits for a person", 10_000)
+_DOUBTFUL = "what runs like a service does not train by that alone"
+_OWN_COMMAND = "the container has a command of its own"
+
+
+class Heard(NamedTuple):
+    """One sign. ``outdone``: why it has no say there, whatever others say."""
+
+    said: Said
+    outdone: str = ""
+
+
+class Decision(NamedTuple):
+    """What a container's work is, if that is known, and a sign of training that did not count for what it stands beside."""
+
+    said: Said | None
+    doubted: Said | None = None
+
+
+_UNDECIDED = Decision(None)
+
+
+def decide(container: ContainerView, view: "WorkloadView") -> Decision:
+    """What one container's work is."""
+    signs, runs = view.signs, view.acts_as.runs
+    ends = _ends(container, view)
+    said = _by_commands(container, ends)
+    if container.unread and (said is None or not said.trains):
+        # Whatever follows could only turn it into training, so nothing else is said of a program that was not read to
+        # its end: evaluation in front of it excuses from no rule. Nor is it called training: a name that says nothing
+        # hides as much.
+        return _UNDECIDED
+    if said is None and not _has_command(container):
+        said = _by_image(container, signs, ends)
+    if container.role == "init":
+        return Decision(said)
+    answers, doubted = _probe(container), None
+    if said is None and answers is None:
+        said = _by_environment(container, signs)
+    if said is not None and said.trains and not ends and _is_doubtful(said, container, answers, runs == "forever", signs):
+        said, doubted = None, said
+        if answers is None:
+            return Decision(None, doubted)
+    if said is None and container.accelerated:
+        if answers is not None:
+            said = Said(_ANSWERS, answers, Strength.WEAK)
+        elif not ends:
+            said = next(_by_holding(container, signs, runs == "forever"), None)
+    return Decision(said, doubted)
+
+
+def weigh(container: ContainerView, view: "WorkloadView") -> Iterator[Heard]:
+    """Every sign of a container, the one that decides before all others, if any does; some come twice."""
+    said, doubted = decide(container, view)
+    if doubted is not None:
+        yield Heard(doubted, _DOUBTFUL)
+    if said is not None:
+        yield Heard(said)
+    outdone = TOO_LONG if container.unread and said is None else ""
+    for one in _all(container, view):
+        yield one._replace(outdone=outdone or one.outdone)
+
+
+def _ends(container: ContainerView, view: "WorkloadView") -> bool:
+    # An init container ends, whatever it prepares.
+    return view.acts_as.runs in ("once", "schedule") or container.role == "init"
+
+
+def _has_command(container: ContainerView) -> bool:
+    return bool(members(container.body.get("command")))
+
+
+def _all(container: ContainerView, view: "WorkloadView") -> Iterator[Heard]:
+    signs, ends = view.signs, _ends(container, view)
+    for said in container.said:
+        if said is not None:
+            yield Heard(said)
+    image = _by_image(container, signs, ends)
+    if image is not None:
+        yield Heard(image, _OWN_COMMAND if _has_command(container) else "")
+    if container.role == "init":
+        return
+    by_environment = _by_environment(container, signs)
+    if by_environment is not None:
+        yield Heard(by_environment)
+    if container.accelerated:
+        answers = _probe(container)
+        if answers is not None:
+            yield Heard(Said(_ANSWERS, answers, Strength.WEAK))
+        if not ends:
+            yield from (Heard(said) for said in _by_holding(container, signs, view.acts_as.runs == "forever"))
+
+
+def _by_holding(container: ContainerView, signs: Signs, forever: bool) -> Iterator[Said]:
+    """What is told by holding accelerators where nothing is said of the work: it waits for a person, or for requests."""
+    for said in (_idle(container, signs, forever), _by_port(container, signs) if forever else None):
+        if said is not None:
+            yield said
+
+
+def _is_doubtful(said: Said, container: ContainerView, answers: Evidence | None, forever: bool, signs: Signs) -> bool:
+    """Whether what runs until it is stopped is rather a service, though words of training stand in it.
+
+    A service that takes orders to train is no training, nor is an image named for the training of people. A script that
+    trains may well report its health.
+    """
+    if said.strength is Strength.KNOWN:
+        return False
+    serves = answers is not None or _by_port(container, signs) is not None
+    if said.strength is Strength.WEAK:
+        return serves or (forever and (not container.accelerated or said.evidence.path[-1] == "image"))
+    if container.accelerated or said.backed:
+        return False
+    return serves or (forever and not said.order)
+
+
+def _by_commands(container: ContainerView, ends: bool) -> Said | None:
+    best: Said | None = None
+    server: Said | None = None
+    for said in container.said:
+        if said is None:
+            continue
+        if _serves(said):
+            server = said
+            continue
+        if said.trains and not said.background:
+            # The script went on behind the server: that is not what it is for.
+            server = None
+        if best is None or _order(said) < _order(best):
+            best = said
+    if server is None or best is None or not best.trains:
+        # It serves until it is stopped: whatever stood before it only prepared that.
+        return server or best
+    if server.strength is not Strength.KNOWN and not best.background:
+        return best
+    # A server that comes last in what is to end by itself is no reason to overlook a run before it.
+    return best if ends and (best.backed or best.strength is Strength.KNOWN) else server
+
+
+def _serves(said: Said) -> bool:
+    return said.saying.says == "inference" and not said.background and said.strength is not Strength.WEAK
+
+
+def _order(said: Said) -> int:
+    # A server in the background is there for what runs in front of it.
+    return 10 if said.background and said.saying.says == "inference" else PRECEDENCE[said.saying.says]
+
+
+def _by_image(container: ContainerView, signs: Signs, ends: bool) -> Said | None:
+    """What the image says. Options alone are given to the image's own program, so it still speaks."""
+    image = container.image
+    if not image:
+        return None
+    saying = signs.types.of_image(image)
+    if saying is None and not members(container.body.get("args")):
+        repository = image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+        by_name = named(repository, signs)
+        saying = by_name.saying if container.accelerated else by_name.plain
+    # What a program is called may be general; an image of a Job is mostly named for what it comes from.
+    if saying is None or (saying.general and (ends or not container.accelerated)):
+        return None
+    return Said(saying, Evidence((*container.path, "image"), image, saying.reason), Strength.WEAK)
+
+
+def _by_environment(container: ContainerView, signs: Signs) -> Said | None:
+    """Two settings that only such work has: one alone is thin."""
+    best: Said | None = None
+    met = 0
+    for index, name, entry in container.variables:
+        saying = signs.types.environment.get(option_name(name))
+        if saying is None:
+            continue
+        met += 1
+        if best is None or saying.rank < best.saying.rank:
+            shown = f"{name}={_scalar(entry.get('value'))}"
+            best = Said(saying, Evidence(container.place("env", index), shown, saying.reason), Strength.WEAK)
+    return best if met > 1 else None
+
+
+def _probe(container: ContainerView) -> Evidence | None:
+    for probe in _PROBES:
+        body = container.body.get(probe)
+        if type(body) is not dict:
+            continue
+        for how in ("httpGet", "grpc"):
+            if isinstance(body.get(how), dict):
+                return Evidence((*container.path, probe, how), _probe_text(body[how]))
+    return None
+
+
+def _probe_text(action: dict[str, Any]) -> str:
+    return f"{_scalar(action.get('path'))} on port {_scalar(action.get('port'))}".strip()
+
+
+def _scalar(value: Any) -> str:
+    """A value as text; a list or mapping, which may be nested too deeply to be shown, as none."""
+    return "" if value is None or isinstance(value, dict | list) else str(value)
+
+
+def _by_port(container: ContainerView, signs: Signs) -> Said | None:
+    for index, entry in enumerate(members(container.body.get("ports"))):
+        port = entry.get("containerPort") if isinstance(entry, dict) else None
+        if not isinstance(port, int) or port in signs.ports.rendezvous:
+            continue
+        saying = _NOTEBOOK_PORT if port in signs.ports.interactive else _SERVES_PORT
+        return Said(saying, Evidence((*container.path, "ports", index), str(port), saying.reason), Strength.WEAK)
+    return None
+
+
+def _idle(container: ContainerView, signs: Signs, forever: bool) -> Said | None:
+    """``sleep infinity`` on accelerators, or nothing but naps again and again."""
+    idle = signs.commands.idle
+    nap: tuple[Started, Target] | None = None
+    only_naps = True
+    for started in container.started:
+        target = started.target
+        if target is None or target.role != "program":
+            only_naps = False
+            continue
+        words = started.invocation.words
+        if len(words) <= _MAX_IDLE and " ".join((target.name, *words[target.at + 1 :])) in idle:
+            return _waits(started, target)
+        only_naps = only_naps and target.name in idle
+        nap = nap or (started, target)
+    return _waits(*nap) if only_naps and nap is not None and (forever or _loops(container)) else None
+
+
+def _loops(container: ContainerView) -> bool:
+    texts = (*members(container.body.get("command")), *members(container.body.get("args")))
+    return any(isinstance(text, str) and text.lstrip().startswith(_LOOPS) for text in texts[:_MAX_IDLE])
+
+
+def _waits(started: Started, target: Target) -> Said:
+    evidence = Evidence(started.invocation.field(target.at), " ".join(started.invocation.words[:_MAX_IDLE]), _WAITS.reason)
+    return Said(_WAITS, evidence, Strength.WEAK)
