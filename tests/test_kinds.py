@@ -29,8 +29,6 @@ inject:
         "everything",
     )
 )
-# Kinds of the first release have tests of their own.
-FIRST = {"Pod", "Job", "CronJob", "Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "JobSet"}
 
 
 def cases(*keys: str) -> Any:
@@ -68,7 +66,7 @@ def texts(paths: Any, root: Any) -> list[str]:
 
 def test_every_kind_has_a_case() -> None:
     covered = {(case["manifest"]["apiVersion"].rpartition("/")[0], case["manifest"]["kind"]) for case in CASES}
-    assert {key for key in KINDS if key[1] not in FIRST or key[0] == "batch.volcano.sh"} <= covered
+    assert set(KINDS) == covered
 
 
 @cases("templates")

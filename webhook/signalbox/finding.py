@@ -58,6 +58,13 @@ class Problem:
     by_type: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """What a check would have had to know of the cluster, in words (``the LocalQueues of namespace team-a``)."""
+
+    what: str
+
+
 class Result(Enum):
     """What became of a rule that did not simply pass."""
 
@@ -129,4 +136,4 @@ class CheckSubject:
     is_ours: Callable[[Path], bool] = _never
 
 
-Problems = Iterable[Problem]
+Problems = Iterable[Problem | Unjudged]

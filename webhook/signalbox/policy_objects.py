@@ -10,6 +10,7 @@ from typing import Any
 
 from signalbox.configuration import SetupFiles
 from signalbox.manifests import FileBytes, PathBytes
+from signalbox.message import clean
 from signalbox.policy.documents import API_VERSION
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import mapping
@@ -18,6 +19,7 @@ from signalbox.yaml_text import yaml_documents
 _KEYS_FIRST = ("apiVersion", "kind", "metadata", "spec")
 # Reading YAML stops at 200 levels, and writing it takes some frames of the stack for each.
 _DEEPEST = 190
+_LONGEST_TITLE = 300
 
 
 def with_objects(files: SetupFiles, objects: Iterable[JsonObject]) -> SetupFiles:
@@ -35,14 +37,15 @@ def in_order(objects: Iterable[PathBytes]) -> tuple[PathBytes, ...]:
 
 
 def object_name(obj: JsonObject) -> str:
-    """The object's name; where it has none yet, how it will begin."""
+    """The object's name; where the API server has not made it yet, one like it."""
     metadata = mapping(obj.get("metadata"))
-    return _text(metadata.get("name")) or _text(metadata.get("generateName"))
+    start = _text(metadata.get("generateName"))
+    return _text(metadata.get("name")) or (f"{start}new" if start else "")
 
 
 def object_title(obj: JsonObject) -> str:
     """``WorkloadPolicy research``: what stands where a file's name would."""
-    return f"{_text(obj.get('kind'))} {object_name(obj)}"
+    return clean(f"{_text(obj.get('kind'))} {object_name(obj)}", _LONGEST_TITLE)
 
 
 def object_bytes(obj: JsonObject) -> PathBytes:

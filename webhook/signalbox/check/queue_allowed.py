@@ -35,12 +35,9 @@ from typing import Self
 from pydantic import model_validator
 
 from signalbox.check.check import Check, Parameters, literal
-from signalbox.fieldpath import Path, value_at
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.workload.judgement import Evidence
-from signalbox.workload.labels import QUEUE_LABEL
 from signalbox.workload.signs import glob
-from signalbox.workload.view import WorkloadView
 
 
 class QueueAllowedParameters(Parameters):
@@ -69,22 +66,13 @@ def run(subject: CheckSubject, parameters: QueueAllowedParameters) -> Iterator[P
             continue
         words = f"; it may use {', '.join(parameters.allow)}" if parameters.allow else ""
         note = f" {parameters.note}" if parameters.note else ""
-        paths = tuple(_places(view, queue))
+        paths = tuple(path for path, named in view.queue_labels().items() if named == queue)
         if instead:
             fix = Fix("", tuple(Edit(path, instead) for path in paths))
         else:
             fix = Fix("leave the queue out.", tuple(Edit(path, removes=True) for path in paths))
         evidence = tuple(Evidence(path, queue) for path in paths)
         yield Problem(f"Queue {queue} is not for this work{words}.{note}", evidence, fix, key=queue)
-
-
-def _places(view: WorkloadView, queue: str) -> Iterator[Path]:
-    metadata: dict[Path, None] = {view.queue_metadata: None, ("metadata",): None}
-    metadata.update(dict.fromkeys((*template.path, "metadata") for template in view.templates))
-    for place in metadata:
-        path = (*place, "labels", QUEUE_LABEL)
-        if value_at(view.object, path) == queue:
-            yield path
 
 
 CHECK = Check("queue-allowed", QueueAllowedParameters, run, __doc__)

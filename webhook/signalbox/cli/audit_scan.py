@@ -13,6 +13,7 @@ from signalbox.policy.mode import Mode
 
 if TYPE_CHECKING:
     from signalbox.audit.tally import Tally
+    from signalbox.engine import Setup
 
 _HELP = """Say who would be refused if their workloads were made now: by rule, by team and by kind.
 
@@ -121,6 +122,20 @@ def command(
     if threshold is not None and _fails(tally, threshold):
         return REFUSED
     return UNUSABLE if summary.error_count else 0
+
+
+def _chosen(setup: "Setup", rules: tuple[str, ...]) -> "Setup":
+    from signalbox.audit.rule_choice import with_rules
+    from signalbox.policy.match import any_glob
+    from signalbox.policy.nearest import nearest
+
+    if not rules:
+        return setup
+    there = [rule.id for policy in setup.policies.policies for rule in policy.rules]
+    for pattern in rules:
+        if not any(any_glob((pattern,), rule) for rule in there):
+            raise CommandError(f"no rule {pattern!r}{nearest(pattern, there)}, see signalbox policies list")
+    return with_rules(setup, lambda rule: any_glob(rules, rule))
 
 
 def _fails(tally: "Tally", threshold: Mode) -> bool:

@@ -1,6 +1,6 @@
 """From policies and one workload to findings."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -9,7 +9,7 @@ from signalbox.check.table import CHECKS
 from signalbox.engine.ours import is_injected
 from signalbox.engine.setup import CaughtError, Setup
 from signalbox.fieldpath import FieldPathError, resolve_path
-from signalbox.finding import CheckSubject, Edit, Finding, Fix, Problem, Result
+from signalbox.finding import CheckSubject, Edit, Finding, Fix, Problem, Problems, Result, Unjudged
 from signalbox.policy.expression import ExpressionError, NotJudged
 from signalbox.policy.match import Matcher
 from signalbox.policy.mode import Mode
@@ -105,8 +105,8 @@ def _apply(policy: Policy, rule: Rule, matches: bool | None, when: bool | None, 
     if isinstance(problems, ExpressionError):
         yield _finding(rule, mode, Result.ERROR, Problem(f"its expression has no value here: {problems.text}"))
         return
-    found = list(problems)
-    if not found:
+    found, unknown = _sorted_out(problems)
+    if not found and not unknown:
         return
     before = _before(policy, rule, hearing)
     worse = []
@@ -115,7 +115,7 @@ def _apply(policy: Policy, rule: Rule, matches: bool | None, when: bool | None, 
             worse.append(problem)
         else:
             yield _finding(rule, min(mode, problem.at_most), Result.UNCHANGED, problem)
-    if not worse:
+    if not worse and not unknown:
         return
     exception = _exception(rule, hearing)
     if isinstance(exception, PolicyException):
@@ -128,11 +128,23 @@ def _apply(policy: Policy, rule: Rule, matches: bool | None, when: bool | None, 
     else:
         for problem in worse:
             yield _finding(rule, min(mode, problem.at_most), Result.FAIL, problem)
+        if unknown:
+            yield _unknown(rule, mode, unknown)
 
 
-def _problems(
-    rule: Rule, subject: Subject, old: Subject | None, setup: Setup
-) -> Iterable[Problem] | NotJudged | ExpressionError:
+def _sorted_out(problems: Problems) -> tuple[list[Problem], list[str]]:
+    """The problems, and in words what could not be judged."""
+    found: list[Problem] = []
+    unknown: list[str] = []
+    for one in problems:
+        if isinstance(one, Unjudged):
+            unknown.append(one.what)
+        else:
+            found.append(one)
+    return found, unknown
+
+
+def _problems(rule: Rule, subject: Subject, old: Subject | None, setup: Setup) -> Problems | NotJudged | ExpressionError:
     if rule.check is not None:
         heard = CheckSubject(subject.view, old.view if old is not None else None, partial(is_injected, setup, subject))
         return CHECKS[rule.check].run(heard, rule.parameters)
@@ -172,7 +184,7 @@ def _before(policy: Policy, rule: Rule, hearing: Hearing) -> dict[str, Problem] 
     problems = _problems(rule, old, old, hearing.setup)
     if isinstance(problems, (NotJudged, ExpressionError)):
         return {}
-    return {problem.key: problem for problem in problems}
+    return {problem.key: problem for problem in _sorted_out(problems)[0]}
 
 
 def _asks_who(policy: Policy, rule: Rule) -> bool:

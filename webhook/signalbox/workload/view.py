@@ -185,11 +185,26 @@ class WorkloadView:
         return kind.queue is not None and (kind.queued is None or kind.queued(self.object))
 
     @lazy
+    def kueue_queue(self) -> str:
+        """Kueue's queue, by the label that counts; empty where there is none."""
+        value = mapping(mapping(value_at(self.object, self.queue_metadata)).get("labels")).get(QUEUE_LABEL)
+        return value if isinstance(value, str) else ""
+
+    @lazy
     def queue(self) -> str:
         """Kueue's queue, else that of another scheduler; empty where there is none."""
-        labels = mapping(mapping(value_at(self.object, self.queue_metadata)).get("labels"))
-        value = labels.get(QUEUE_LABEL)
-        return value if isinstance(value, str) and value else scheduler_queue(self.object, self.kind, self.templates)
+        return self.kueue_queue or scheduler_queue(self.object, self.kind, self.templates)
+
+    def queue_labels(self) -> dict[Path, str]:
+        """Kueue's queue labels wherever in the object they stand, by their paths, the one that counts first."""
+        places: dict[Path, None] = {self.queue_metadata: None, ("metadata",): None}
+        places.update(dict.fromkeys((*template.path, "metadata") for template in self.templates))
+        found = {}
+        for place in places:
+            value = mapping(mapping(value_at(self.object, place)).get("labels")).get(QUEUE_LABEL)
+            if isinstance(value, str) and value:
+                found[(*place, "labels", QUEUE_LABEL)] = value
+        return found
 
     @lazy
     def queues(self) -> tuple[str, ...]:
