@@ -7,7 +7,11 @@ import yaml
 
 from signalbox.cluster.view import EmptyClusterView
 from signalbox.signs_loading import load_default_signs
+from signalbox.workload.checkpoint import infer_checkpoint
+from signalbox.workload.distributed import distributed_by
+from signalbox.workload.judgement import CHECKPOINT_STATES, RESUME_STATES, SPOT_STATES, TYPES
 from signalbox.workload.kinds.table import KINDS
+from signalbox.workload.type import heard, infer_type
 from signalbox.workload.view import WorkloadView
 
 FOLDER = Path(__file__).parent / "cases" / "judgements"
@@ -57,3 +61,31 @@ def workload(kind: str, pod: Any, case: dict[str, Any]) -> dict[str, Any]:
     if kind == "JobSet":
         spec = {"replicatedJobs": [{"name": "w", "replicas": 1, "template": {"spec": spec}}]}
     return {"apiVersion": _API.get(kind, "apps/v1"), "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def judge_everything(view: WorkloadView) -> None:
+    """Asks a view for all it knows; what it answers is of the right kind and its evidence can be shown."""
+    assert view.type.state in (None, *TYPES)
+    assert infer_type(view).state in (None, *TYPES)
+    assert view.spot.state in SPOT_STATES
+    assert view.checkpoint.state in CHECKPOINT_STATES
+    assert infer_checkpoint(view).state in CHECKPOINT_STATES
+    assert view.resume.state in RESUME_STATES
+    assert view.framework.state is None or isinstance(view.framework.state, str)
+    assert view.priority.state in ("known", "unset", "unknown")
+    assert view.accelerators.total >= 0
+    assert view.pods is None or view.pods >= 0
+    assert all(isinstance(name, str) for name in (view.queue, view.name, view.namespace, *view.queues))
+    kind = view.kind
+    assert all(isinstance(place, tuple) for place in kind.labelled(view.object))
+    assert kind.obstacle is None or isinstance(kind.obstacle(view.object), str)
+    assert isinstance(view.takes_queue, bool)
+    together = distributed_by(view)
+    assert view.distributed is (together is not None)
+    seen = [*(() if together is None else (together,)), *(one.said.evidence for one in heard(view))]
+    for judgement in (view.type, view.spot, view.checkpoint, view.resume, view.framework, view.priority, view.accelerators):
+        seen += judgement.evidence
+    for evidence in seen:
+        shown = evidence.as_json(view.object)
+        assert set(shown) == {"path", "value", "note"}
+        assert all(isinstance(text, str) for text in shown.values())

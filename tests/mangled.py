@@ -1,4 +1,7 @@
-"""Manifests of every kind with something odd in one or more places: a strategy for Hypothesis."""
+"""Manifests of every kind with something odd in one or more places: a strategy for Hypothesis.
+
+What is put there is anything, or what stands elsewhere in a manifest of some kind, where it makes sense.
+"""
 
 import copy
 from pathlib import Path
@@ -33,14 +36,33 @@ for _index, _case in enumerate(CASES):
     BY_KIND.setdefault(key_of(_case["manifest"]), []).append(_index)
 
 
+_PIECES = [(index, place) for index, places in enumerate(_PLACES) for place in places]
+
+
 @st.composite
 def mangled(draw: Any, anything: Any, kind: tuple[str, str] | None = None) -> Any:
     """A manifest (of ``kind``), up to three of its values replaced."""
     index = draw(st.sampled_from(range(len(CASES)) if kind is None else BY_KIND[kind]))
-    manifest = copy.deepcopy(CASES[index]["manifest"])
-    for place in draw(st.lists(st.sampled_from(_PLACES[index]), max_size=3)):
-        _replace(manifest, place, draw(anything))
-    return manifest
+    return draw(mangled_copy(CASES[index]["manifest"], anything))
+
+
+@st.composite
+def mangled_copy(draw: Any, manifest: dict[str, Any], anything: Any) -> Any:
+    """A copy of a manifest, up to three of its values replaced."""
+    made = copy.deepcopy(manifest)
+    for place in draw(st.lists(st.sampled_from(_places(manifest)), max_size=3)):
+        if draw(st.booleans()):
+            _replace(made, place, draw(anything))
+        else:
+            source, piece = draw(st.sampled_from(_PIECES))
+            _replace(made, place, copy.deepcopy(_at(CASES[source]["manifest"], piece)))
+    return made
+
+
+def _at(here: Any, place: Place) -> Any:
+    for step in place:
+        here = here[step]
+    return here
 
 
 def _replace(manifest: Any, place: Place, value: Any) -> None:

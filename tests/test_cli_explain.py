@@ -171,7 +171,12 @@ match: {checkpoint: [none], trains: true}
 inject: {env: {CHECKPOINT_DIR: "s3://runs/default"}}
 """
     world = setup(policy(text, "where"))
-    container = {"name": "c", "image": "i:1", "command": ["python", "train.py"], "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    container = {
+        "name": "c",
+        "image": "i:1",
+        "command": ["python", "train.py"],
+        "resources": {"limits": {"nvidia.com/gpu": "1"}},
+    }
     spec = {"template": {"spec": {"restartPolicy": "Never", "containers": [container]}}}
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "research"}, "spec": spec}
     once = mutated(world, request(job))

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from signalbox.workload.judgement import CHECKPOINT_STATES, SPOT_STATES, TYPES
-from tests.judgement_cases import view_of
+from signalbox.workload.kinds.table import KINDS
+from tests.judgement_cases import judge_everything, view_of
 from tests.mangled import mangled
 
 _WORDS = st.sampled_from(
@@ -51,16 +51,7 @@ _JSON = st.recursive(
 
 
 def judge(manifest: dict[str, Any]) -> None:
-    view = view_of(manifest)
-    assert view.type.state in (None, *TYPES)
-    assert view.spot.state in SPOT_STATES
-    assert view.checkpoint.state in CHECKPOINT_STATES
-    assert view.framework.state is None or isinstance(view.framework.state, str)
-    assert view.accelerators.total >= 0
-    for judgement in (view.type, view.spot, view.checkpoint, view.framework):
-        for evidence in judgement.evidence:
-            assert set(evidence.as_json(manifest)) == {"path", "value", "note"}
-            assert isinstance(evidence.value, str)
+    judge_everything(view_of(manifest))
 
 
 def wrapped(kind: str, pod: Any, top: Any = None) -> dict[str, Any]:
@@ -88,7 +79,7 @@ def test_any_json_in_the_pod_spec(kind: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("kind", ["Pod", "Job", "JobSet"])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(data=st.data())
 def test_any_json_in_every_field_of_a_container(kind: str, data: st.DataObject) -> None:
     fields = (
@@ -116,11 +107,8 @@ def test_any_script(text: str) -> None:
     judge(wrapped("Job", {"containers": [{"command": ["bash", "-c", text]}]}))
 
 
-@settings(max_examples=400, deadline=None)
-@given(mangled(_JSON))
-def test_any_json_anywhere_in_a_manifest_of_any_kind(manifest: dict[str, Any]) -> None:
-    judge(manifest)
-    view = view_of(manifest)
-    assert isinstance(view.queue, str)
-    assert view.priority.state in ("known", "unset", "unknown")
-    assert all(isinstance(place, tuple) for place in view.kind.labelled(manifest))
+@pytest.mark.parametrize("kind", sorted(KINDS), ids=lambda kind: ".".join(filter(None, kind[::-1])))
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_anything_anywhere_in_a_manifest_of_each_kind(kind: tuple[str, str], data: st.DataObject) -> None:
+    judge(data.draw(mangled(_JSON, kind)))

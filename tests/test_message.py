@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signalbox.message import LIMIT, WIDTH, clean
-from tests.manifests import gpu_job, pod_spec
+from tests.manifests import deployment, gpu_job, pod_spec
 from tests.world import judged, policy, request, setup, yaml
 
 CASES = sorted((Path(__file__).parent / "cases" / "messages").glob("*.yaml"))
@@ -68,6 +68,92 @@ def test_the_policys_help_is_named() -> None:
     assert "Help: https://wiki.example/x" in judged(world, request(gpu_job())).response.message
 
 
+def refusal(rule: str, manifest: dict[str, Any]) -> str:
+    return judged(setup(policy(f"rules:\n  - {{name: r, mode: enforce, {rule}}}")), request(manifest)).response.message
+
+
+def test_a_list_member_to_write_is_shown_with_its_value_and_what_it_is_known_by() -> None:
+    manifest = yaml("""
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: pretrain, namespace: research}
+spec:
+  volumes:
+    - {mountPath: /ckpt, volumeClaim: {accessModes: [ReadWriteOnce]}}
+  tasks: [{name: worker, replicas: 4, template: {spec: {containers: [{name: trainer, image: "i:1"}]}}}]
+""")
+    assert """
+    fix   claim what several nodes can mount:
+            spec:
+              volumes:
+                - mountPath: /ckpt
+                  volumeClaim:
+                    accessModes:
+                      - ReadWriteMany
+""" in refusal("check: shared-storage", manifest)
+    del manifest["spec"]["volumes"][0]["mountPath"]
+    assert "\n                - volumeClaim:\n                    accessModes:\n" in refusal("check: shared-storage", manifest)
+
+
+def test_several_fields_of_a_container_are_shown_as_the_yaml_to_write() -> None:
+    without_probe = deployment()
+    del pod_spec(without_probe)["containers"][0]["readinessProbe"]
+    assert """
+    fix   say when it is ready:
+            spec:
+              template:
+                spec:
+                  containers:
+                    - name: server
+                      readinessProbe:
+                        httpGet:
+                          path: /health
+                          port: 8000
+""" in refusal("check: serving-availability", without_probe)
+
+
+def test_a_mapping_to_write_is_shown_value_by_value() -> None:
+    job = gpu_job()
+    container = pod_spec(job)["containers"][0]
+    container.update(resources=7, env=[{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}])
+    message = refusal("check: gpu-bypass", job)
+    assert "containers[trainer].env[NVIDIA_VISIBLE_DEVICES] =\n          all\n" in message
+    assert "          spec.template.spec.containers[trainer].resources\n            .limits[nvidia.com/gpu]: 1" in message
+
+
+def test_a_number_is_shown_as_its_user_wrote_it_and_a_text_as_a_text() -> None:
+    job = gpu_job(backoffLimit=0)
+    pod_spec(job)["nodeSelector"] = {"cloud.google.com/gke-spot": "true"}
+    assert "seen  spec.backoffLimit = 0\n" in refusal("check: restart-budget, with: {min: 1}", job)
+    assert '[cloud.google.com/gke-spot] = "true"\n' in refusal("check: checkpoint", job)
+    pod_spec(job)["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = "4"
+    # However its lines are broken.
+    message = "".join(refusal("check: gpu-requests", job).split())
+    assert ".limits[nvidia.com/gpu]=8seen" in message
+    assert ".requests[nvidia.com/gpu]:8" in message
+
+
+def test_of_a_fix_in_many_places_the_first_are_shown_and_the_rest_is_counted() -> None:
+    job = gpu_job()
+    pod_spec(job)["containers"] = [{"name": f"c{index}", "image": "registry.example/llm"} for index in range(9)]
+    message = refusal("check: image-tag", job)
+    assert message.count("image: registry.example/llm:TAG") == 4
+    assert "          and 5 more\n" in message
+
+
+def test_a_warning_names_a_container_and_its_fields_as_a_refusal_does() -> None:
+    job = gpu_job()
+    pod_spec(job)["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = "4"
+    [warning] = judged(WARN_GPUS, request(job)).response.warnings
+    assert warning.endswith("spec.template.spec.containers[trainer].resources.requests[nvidia.com/gpu]: 8")
+
+
+def test_a_warning_leaves_no_field_of_a_fix_out_without_saying_so() -> None:
+    serving = setup(policy("rules: [{name: r, check: serving-availability, with: {readinessProbe: optional}, mode: warn}]"))
+    warning = judged(serving, request(deployment())).response.warnings[-1]
+    assert "maxSurge: 0, spec.strategy.rollingUpdate.maxUnavailable: 1" in warning
+
+
 @given(st.text())
 def test_whatever_is_quoted_is_one_printable_line(text: str) -> None:
     assert clean(text).isprintable()
@@ -84,4 +170,5 @@ def test_warnings_are_never_dropped_by_the_client(name: str) -> None:
         assert not any(character < " " or character == "\x7f" for character in warning)
 
 
+WARN_GPUS = setup(policy("rules: [{name: r, check: gpu-requests, mode: warn}]"))
 WARN = setup(EVERYTHING.replace("mode: enforce", "mode: warn"))

@@ -16,9 +16,10 @@ from signalbox.engine import mutate, validate
 from signalbox.fieldpath import format_path
 from signalbox.policy.kind_document import WorkloadKindDocument, compile_kind
 from signalbox.signs_loading import load_default_signs
-from signalbox.workload.judgement import CHECKPOINT_STATES, TYPES
 from signalbox.workload.kinds.kind import WorkloadKind
 from signalbox.workload.view import WorkloadView
+from tests.judgement_cases import judge_everything
+from tests.mangled import mangled_copy
 from tests.test_judgements_survive import _JSON
 from tests.world import NOW, request
 
@@ -201,9 +202,10 @@ def test_any_json_in_any_field_of_it(data: st.DataObject) -> None:
     role = {"name": data.draw(_JSON), "count": data.draw(_JSON), "template": data.draw(_JSON)}
     roles: Any = [role, spec["roles"]] if data.draw(st.booleans()) else {"a": role}
     obj = {"apiVersion": "lab.example.com/v1", "kind": "Sweep", "metadata": data.draw(_JSON), "spec": {**spec, "roles": roles}}
-    view = WorkloadView(obj, KIND, load_default_signs(), EmptyClusterView())
-    assert view.accelerators.total >= 0
-    assert isinstance(view.queue, str)
-    assert view.type.state in (None, *TYPES)
-    assert view.checkpoint.state in CHECKPOINT_STATES
-    assert all(isinstance(place, tuple) for place in KIND.labelled(obj))
+    judge_everything(WorkloadView(obj, KIND, load_default_signs(), EmptyClusterView()))
+
+
+@settings(max_examples=150, deadline=None)
+@given(mangled_copy({**OBJECT, "spec": {**OBJECT["spec"], "run": "python train.py --resume", "queue": "q"}}, _JSON))
+def test_anything_anywhere_in_a_manifest_of_it(obj: dict[str, Any]) -> None:
+    judge_everything(WorkloadView(obj, KIND, load_default_signs(), EmptyClusterView()))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import date
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -77,8 +78,9 @@ class Result(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One problem under one rule. ``mode`` is the rule's effective mode here; ``excepted_by`` names an exception.
+    """One problem under one rule. ``mode`` is the rule's effective mode here.
 
+    ``excepted_by`` names the exception that skips it, which ``approved_by`` answers for up to the day ``excepted_until``.
     ``at_most`` is the problem's own bound: however hard the rule is made to bite, this finding bites no harder.
     ``unknown``: in words, what would have had to be known to judge (``the labels of namespace team-a``).
     """
@@ -94,6 +96,8 @@ class Finding:
     amount: float | None = None
     fixed_by: str = ""
     excepted_by: str = ""
+    approved_by: str = ""
+    excepted_until: date | None = None
     refuses_on_error: bool = False
     help: str = ""
     unknown: tuple[str, ...] = ()

@@ -6,28 +6,33 @@ newline would be dropped without a trace.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import orjson
 
-from signalbox.fieldpath import format_path
+from signalbox.fieldpath import format_path, value_at
 from signalbox.finding import Edit, Finding, Fix, Result
 from signalbox.quantity import format_quantity
 from signalbox.review import JsonObject
 from signalbox.workload.judgement import Evidence
+from signalbox.workload.kinds.kind import mapping
 from signalbox.workload.labels import TYPE_LABEL
 from signalbox.workload.view import WorkloadView
 
 WIDTH = 80
 LIMIT = 4000
-WARNING_LIMIT = 300
+WARNING_LIMIT = 400
 _VALUE_LIMIT = 100
 _EVIDENCE_LIMIT = 4
-# Deeper than this a fix is shown as a field path: as YAML it would be a ladder of lines.
-_YAML_DEPTH = 6
+# A fix of more lines than this is shown as field paths: as YAML it would be a ladder.
+_YAML_LINES_OF_ONE, _YAML_LINES_EACH = 6, 5
 _FEW_EDITS = 2
+_EDIT_LIMIT = 4
+_MORE = ", and {} more"
+# By which field a list member is known, the usual one first.
+_IDENTITIES = ("name", "mountPath", "key")
 # An object of thousands of containers has thousands of findings; the API server keeps them all in its audit log.
 _AUDIT_LIMIT = 50
 
@@ -104,31 +109,71 @@ def finding_lines(finding: Finding, root: JsonObject) -> list[str]:
 def evidence_text(evidence: Evidence, root: JsonObject) -> str:
     """``spec.template.spec.nodeSelector[x] = "true"``, with the remark behind it."""
     path = clean(format_path(evidence.path, root), 160)
-    # A word out of a command line is shown bare, a field's value as what it is.
-    in_list = bool(evidence.path) and evidence.path[-1] in ("args", "command")
-    value = f": {clean(evidence.value)}" if in_list else f" = {_scalar(clean(evidence.value))}"
-    return f"{path}{value}" + (f"  ({clean(evidence.note)})" if evidence.note else "")
+    return f"{path}{_value_text(evidence, root)}" + (f"  ({clean(evidence.note)})" if evidence.note else "")
+
+
+def _value_text(evidence: Evidence, root: JsonObject) -> str:
+    """What stands there, behind its path: a field's value as its user would write it."""
+    path, value = evidence.path, evidence.value
+    if path and path[-1] in ("args", "command"):
+        # A word out of a command line.
+        return f": {clean(value)}"
+    if len(path) > 1 and path[-2] == "env":
+        # The path names the variable already.
+        name = str(value_at(root, (*path, "name")))
+        if value == name:
+            return ""
+        value = value.removeprefix(f"{name}=")
+    number = isinstance(value_at(root, path), int | float) or (path[-2:-1] in _QUANTITIES and value.isdecimal())
+    return f" = {clean(value) if number and value else _scalar(clean(value))}"
 
 
 def fix_lines(fix: Fix, root: JsonObject) -> list[str]:
     """What to write instead: the words, then the fields."""
-    shown = [edit for edit in fix.edits if not isinstance(edit.value, (dict, list)) and not edit.removes]
+    shown = _shown_edits(fix)
     # Words that stand on their own speak of the lines above them, which were shown as seen.
     removed = [edit for edit in fix.edits if edit.removes and not fix.text]
     lines = _labelled("fix", clean(fix.text, 400)) if fix.text else []
-    if fix.text.endswith(":") and all(len(edit.path) <= _YAML_DEPTH for edit in shown):
-        return lines + ["            " + line for line in edit_yaml(shown, root)]
-    if fix.text and len(shown) + len(removed) > _FEW_EDITS:
+    introduces = fix.text.endswith(":")
+    if fix.text and not introduces and len(shown) + len(removed) > _FEW_EDITS:
         # Words that stand on their own say it all when the edits are many.
         return lines
-    for index, edit in enumerate((*shown, *removed)):
+    edits = [*shown, *removed][:_EDIT_LIMIT]
+    rest = len(shown) + len(removed) - len(edits)
+    more = [f"          and {rest} more"] if rest else []
+    if introduces:
+        written = edit_yaml(edits, root)
+        if len(written) <= max(_YAML_LINES_OF_ONE, _YAML_LINES_EACH * len(edits)):
+            return [*lines, *("            " + line for line in written), *more]
+    for index, edit in enumerate(edits):
         line = f"take out {clean(format_path(edit.path, root), 200)}" if edit.removes else _edit_line(edit, root)
         lines += _labelled("" if fix.text or index else "fix", line)
-    return lines
+    return lines + more
+
+
+def _shown_edits(fix: Fix) -> list[Edit]:
+    """The edits that are shown as fields: those of whole structures value by value, unless words stand for them."""
+    setting = [edit for edit in fix.edits if not edit.removes]
+    if fix.text and not fix.text.endswith(":"):
+        return [edit for edit in setting if not isinstance(edit.value, (dict, list))]
+    return [leaf for edit in setting for leaf in _leaves(edit)]
+
+
+def _leaves(edit: Edit) -> Iterator[Edit]:
+    steps: Iterable[tuple[str | int, Any]]
+    if isinstance(edit.value, dict) and edit.value:
+        steps = edit.value.items()
+    elif isinstance(edit.value, list) and edit.value:
+        steps = enumerate(edit.value)
+    else:
+        yield edit
+        return
+    for step, value in steps:
+        yield from _leaves(replace(edit, path=(*edit.path, step), value=value))
 
 
 def edit_yaml(edits: Sequence[Edit], root: JsonObject) -> list[str]:
-    """Edits as the lines of YAML one would write; a list member is shown by its name."""
+    """Edits as the lines of YAML one would write; a list member is shown by what it is known by."""
     lines: list[str] = []
     above: tuple[Any, ...] = ()
     for edit in edits:
@@ -136,35 +181,44 @@ def edit_yaml(edits: Sequence[Edit], root: JsonObject) -> list[str]:
         shared = 0
         while shared < min(len(above), len(steps) - 1) and above[shared] == steps[shared]:
             shared += 1
-        depth = shared
         here: Any = root
-        for index, step in enumerate(steps):
+        dash = ""
+        for depth, step in enumerate(steps):
             here = _step_into(here, step)
-            if index < shared:
+            if depth < shared:
                 continue
-            pad = "  " * depth
-            depth += 1
-            if isinstance(step, int):
-                name = here.get("name") if isinstance(here, dict) else None
-                lines.append(f"{pad}- name: {clean(name)}" if name else f"{pad}-")
-            elif index == len(steps) - 1:
-                lines.append(f"{pad}{clean(step)}: {_scalar(edit.value)}")
+            pad = "  " * (depth - len(dash) // 2) + dash
+            dash = ""
+            last = depth == len(steps) - 1
+            if not isinstance(step, int):
+                lines.append(f"{pad}{clean(step)}: {_scalar(edit.value)}" if last else f"{pad}{clean(step)}:")
+            elif last:
+                lines.append(f"{pad}- {_scalar(edit.value)}")
+            elif known := next((name for name in _IDENTITIES if isinstance(mapping(here).get(name), str)), ""):
+                lines.append(f"{pad}- {known}: {_scalar(here[known])}")
             else:
-                lines.append(f"{pad}{clean(step)}:")
+                # Its first line comes with the next step.
+                dash = "- "
         above = steps[:-1]
     return lines
 
 
-def warning(finding: Finding) -> str:
+def warning(finding: Finding, root: JsonObject) -> str:
     """A finding as one line for ``kubectl``'s ``Warning:``."""
     if finding.result is Result.ERROR:
         return clean(f"[{finding.rule}] {finding.message}", WARNING_LIMIT)
     text, fix = f"[{finding.rule}] {finding.message}", finding.fix
-    hint = fix.text
-    if not hint or hint.endswith(":"):
-        shown = [edit for edit in fix.edits if not edit.removes and not isinstance(edit.value, (dict, list))]
-        hint = " ".join((hint, ", ".join(f"{format_path(edit.path)}: {edit.value}" for edit in shown[:_FEW_EDITS]))).strip()
-    return clean(f"{text} Fix: {hint}" if hint else text, WARNING_LIMIT)
+    shown = _shown_edits(fix) if not fix.text or fix.text.endswith(":") else []
+    if not fix.text and not shown:
+        return clean(text, WARNING_LIMIT)
+    line = clean(f"{text} Fix: {fix.text}", WARNING_LIMIT)
+    for index, edit in enumerate(shown):
+        longer = f"{line}{', ' if index else ' '}{_edit_line(edit, root)}"
+        if index and (index == _EDIT_LIMIT or len(longer) > WARNING_LIMIT - len(_MORE)):
+            # Half a field would be worse than none.
+            return clean(f"{line}{_MORE.format(len(shown) - index)}", WARNING_LIMIT)
+        line = longer
+    return clean(line, WARNING_LIMIT)
 
 
 def not_judged_warning(findings: Sequence[Finding]) -> str:
@@ -176,10 +230,16 @@ def not_judged_warning(findings: Sequence[Finding]) -> str:
     return clean(f"not judged: {rules} ({'; '.join(reasons)})", WARNING_LIMIT)
 
 
+def exception_text(finding: Finding) -> str:
+    """``by legacy-nightly-eval until 2026-12-31, approved by platform-oncall``."""
+    return f"by {clean(finding.excepted_by)} until {finding.excepted_until}, approved by {clean(finding.approved_by)}"
+
+
 def audit_text(findings: Sequence[Finding]) -> str:
     """The value of the audit annotation ``findings``: JSON, the same on every call for the same object."""
     entries = [
         {"rule": finding.rule, "mode": finding.mode.text, "result": finding.result.value, "key": clean(finding.key)}
+        | ({"exceptedBy": finding.excepted_by} if finding.excepted_by else {})
         for finding in sorted(findings, key=lambda finding: (finding.rule, finding.key))
     ]
     if len(entries) > _AUDIT_LIMIT:
@@ -258,6 +318,7 @@ def _step_into(here: Any, step: str | int) -> Any:
     return None
 
 
+_QUANTITIES = (("limits",), ("requests",))
 _BARE = re.compile(r"[A-Za-z_/][\w./:@-]*\Z")
 _NOT_STRINGS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 

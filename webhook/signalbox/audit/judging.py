@@ -32,6 +32,7 @@ from signalbox.workload.view import WorkloadView
 TEAM_LABEL = "workload.ai/team"
 _MOST_EVIDENCE = 4
 _MOST_EDITS = 2
+_LONGEST_NAME = 253
 # An object of thousands of containers has as many findings; each says the same of another one.
 _MOST_FINDINGS = 100
 
@@ -85,15 +86,15 @@ class Judging:
         team = view.labels.get(TEAM_LABEL)
         uid = view.metadata.get("uid")
         return Subject(
-            api_version=str(found.obj.get("apiVersion", "")),
+            api_version=clean(found.obj.get("apiVersion", "")),
             kind=view.kind.text,
-            namespace=view.namespace,
-            name=view.name,
-            uid=uid if isinstance(uid, str) else "",
-            place=found.place,
-            owner=owner_text(found.obj),
+            namespace=clean(view.namespace),
+            name=clean(view.name, _LONGEST_NAME),
+            uid=clean(uid) if isinstance(uid, str) else "",
+            place=clean(found.place, _LONGEST_NAME),
+            owner=clean(owner_text(found.obj), _LONGEST_NAME),
             type=view.type.state or "",
-            team=team if isinstance(team, str) and team else view.namespace,
+            team=clean(team if isinstance(team, str) and team else view.namespace),
             accelerators=_asked(view),
             findings=tuple(
                 _finding(one, view.object, (one.rule, one.key) in mended)

@@ -52,6 +52,7 @@ from signalbox.workload.accelerators import container_accelerators, containers_o
 from signalbox.workload.judgement import Evidence
 
 _ABSENT: Any = object()
+_LONGEST = 10
 
 
 def run(subject: CheckSubject, parameters: NoParameters) -> Iterator[Problem]:
@@ -84,10 +85,11 @@ def _judge(path: Path, container: Any, resource: str, limit: Any, request: Any, 
             yield Problem(f"{shown} asks for {str(raw)!r} {resource}, which is {fault}.", evidence, fix, f"{key}/{raw}")
             return
     if limit is _ABSENT:
-        fix = Fix("give the same limit:", (Edit((*path, "resources", "limits", resource), request),))
+        fix = Fix("give the same limit:", (Edit((*path, "resources", "limits", resource), _written(request)),))
         yield Problem(f"{shown} requests {request} {resource} but sets no limit.", evidence, fix, f"{key}/no-limit")
     elif request is not _ABSENT and parse_quantity(limit) != parse_quantity(request):
-        fix = Fix("make the request equal, or leave it out:", (Edit((*path, "resources", "requests", resource), limit),))
+        equal = Edit((*path, "resources", "requests", resource), _written(limit))
+        fix = Fix("make the request equal, or leave it out:", (equal,))
         yield Problem(
             f"{shown} has a limit of {limit} {resource} but requests {request}; GPUs cannot be overcommitted.",
             evidence,
@@ -104,6 +106,11 @@ def _fault(number: Quantity | None) -> str:
     if number.denominator != 1:
         return "not a whole number"
     return ""
+
+
+def _written(raw: Any) -> Any:
+    """As a person writes it: the API server makes a string of every quantity."""
+    return int(raw) if type(raw) is str and raw.isdecimal() and len(raw) < _LONGEST else raw
 
 
 def _whole(number: Quantity | None) -> int:

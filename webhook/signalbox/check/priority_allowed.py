@@ -74,7 +74,7 @@ def run(subject: CheckSubject, parameters: PriorityAllowedParameters) -> Iterato
             )
         )
         allowed = ", ".join(parameters.allow)
-        problem = f"Priority class {name} is not for this namespace" if name else "No priority class is given"
+        problem = f"Priority class {name} is not for this work" if name else "No priority class is given"
         yield Problem(
             f"{problem}; it may use {allowed}.",
             (Evidence(path, name),) if name else (),
@@ -86,7 +86,7 @@ def run(subject: CheckSubject, parameters: PriorityAllowedParameters) -> Iterato
     if kueue and kueue not in seen and not any(glob(pattern).match(kueue) for pattern in parameters.allow):
         path = (*view.queue_metadata, "labels", KUEUE_PRIORITY_LABEL)
         yield Problem(
-            f"Kueue priority class {kueue} is not for this namespace; it may use {', '.join(parameters.allow)}.",
+            f"Kueue priority class {kueue} is not for this work; it may use {', '.join(parameters.allow)}.",
             (Evidence(path, kueue),),
             Fix("", (Edit(path, instead),)) if instead else Fix(f"name one of {', '.join(parameters.allow)}."),
             key=f"kueue:{kueue}",

@@ -25,7 +25,7 @@ _PORT = click.IntRange(0, 65535)
 
 @click.command(help=_HELP, short_help="Run the controller: certificates, caBundle, and what else writes.")
 @option("--namespace", default="signalbox-system", help="Where Signalbox is installed.")
-@option("--kubeconfig", variable="KUBECONFIG", show_default="the Pod's account, else ~/.kube/config", help="A file.")
+@option("--kubeconfig", show_default="the Pod's account, KUBECONFIG", help="Which cluster to work on.")
 @option("--context", show_default="the current one", help="The kubeconfig's context.")
 @option("--lease", default="signalbox-controller", help="The name of the Lease that elects the leader.")
 @option("--lease-seconds", type=click.FloatRange(1, 3600), default=15.0, help="How long a silent leader leads on.")

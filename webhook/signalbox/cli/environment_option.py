@@ -18,9 +18,8 @@ class _Option(click.Option):
         return f"'{self.envvar}'" if given is ParameterSource.ENVIRONMENT else super().get_error_hint(ctx)
 
 
-def option(*names: str, variable: str = "", **settings: Any) -> Callable[[Command], Command]:
-    """An option that is also read from SIGNALBOX_ and its name, or the variable given."""
-    first = names[0].partition("/")[0]
-    variable = variable or "SIGNALBOX_" + first.removeprefix("--").replace("-", "_").upper()
+def option(*names: str, **settings: Any) -> Callable[[Command], Command]:
+    """An option that is also read from SIGNALBOX_ and its name, in capitals."""
+    variable = "SIGNALBOX_" + names[0].partition("/")[0].removeprefix("--").replace("-", "_").upper()
     settings.setdefault("show_default", True)
     return click.option(*names, cls=_Option, envvar=variable, **settings)

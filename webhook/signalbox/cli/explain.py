@@ -36,7 +36,8 @@ With -o json, one object a workload:
   typeSigns    [{result: decides | agrees | outvoted, says, strength, path, value, note, line, default,
                 reason, why}]
   injected     [{path, value, was, by}], as check prints it; notInjected: [string]
-  policies     [{name, description, rules: [{rule, mode, result, message, more}]}]
+  policies     [{name, description, rules: [{rule, mode, result, message, more, fixedBy, exceptedBy,
+                approvedBy}]}]
   write        [{judgement, path, value, words}]
 line is null where no line of the manifest says it; default: the API server fills it in.
 """

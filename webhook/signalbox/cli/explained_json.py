@@ -7,6 +7,7 @@ from signalbox.cli.rule_outcomes import PolicyOutcome
 from signalbox.cli.terminal import Terminal
 from signalbox.cli.type_signs import TypeSign
 from signalbox.fieldpath import format_path
+from signalbox.finding import Finding
 from signalbox.policy.workload_value import number
 from signalbox.review import JsonObject
 from signalbox.workload.judgement import Evidence
@@ -86,7 +87,16 @@ def _policy(outcome: PolicyOutcome) -> JsonObject:
                 "result": rule.result,
                 "message": rule.message,
                 "more": rule.more,
+                **_finding(rule.finding),
             }
             for rule in outcome.rules
         ],
+    }
+
+
+def _finding(finding: Finding | None) -> JsonObject:
+    return {
+        "fixedBy": (finding.fixed_by or None) if finding else None,
+        "exceptedBy": (finding.excepted_by or None) if finding else None,
+        "approvedBy": (finding.approved_by or None) if finding else None,
     }

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from signalbox.cli.changes import write_changes
 from signalbox.cli.explained import Explanation, Fact, Seen, Template
-from signalbox.cli.rule_outcomes import NOT_JUDGED, PASSES, REFUSES, RESULTS, WARNS, PolicyOutcome, RuleOutcome
+from signalbox.cli.rule_outcomes import NOT_JUDGED, PASSES, RECORDED, REFUSES, RESULTS, WARNS, PolicyOutcome, RuleOutcome
 from signalbox.cli.terminal import Terminal
 from signalbox.cli.type_signs import AGREES, DECIDES, OUTVOTED, STRENGTHS, TypeSign
 from signalbox.fieldpath import format_path
@@ -230,6 +230,9 @@ def _write_rule(policy: Policy, outcome: RuleOutcome, width: int, out: Terminal)
     out.line(start.replace(mark, out.styled(mark, style), 1))
     for line in wrap("", message, "      ", "      ") if message else ():
         out.line(line)
+    mender = outcome.finding.fixed_by if outcome.finding is not None and outcome.result in (REFUSES, WARNS, RECORDED) else ""
+    if mender:
+        out.line(f"      A policy can inject what it lacks: see the injector {mender}.", "dim")
     about = clean(policy.description, 300) if outcome.result in (REFUSES, WARNS) else ""
     for line in wrap("", about, "      ", "      ") if about else ():
         out.line(line, "dim")

@@ -13,6 +13,7 @@ from signalbox.cli.errors import INTERNAL, INTERRUPTED, UNUSABLE
 _MODULES = {
     "check": ("check", "Say what the webhook would say to manifests."),
     "explain": ("explain", "Explain what a workload is taken for, line by line, and what follows."),
+    "audit": ("audit", "Say who would be refused, before anyone is."),
     "inspect": ("inspect", "Show what Signalbox takes a workload for, and why."),
     "lint": ("lint", "Find mistakes in policy files."),
     "test": ("test", "Run the test cases of policies."),

@@ -5,7 +5,7 @@ from signalbox.cli.match_words import match_words
 from signalbox.cli.terminal import Terminal
 from signalbox.configuration import LoadedSetup
 from signalbox.message import clean, wrap
-from signalbox.policy.policy_set import Injection, Policy
+from signalbox.policy.policy_set import Injection, Policy, PolicyException
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import mapping
 
@@ -19,12 +19,23 @@ def write_policies(loaded: LoadedSetup, out: Terminal) -> None:
         out.line(f"exception {exception.name}", "bold")
         _write_wrapped(f"for {match_words(_match(loaded, 'PolicyException', exception.name))}", out)
         _write_wrapped(f"{', '.join(exception.rules)} until {exception.until}: {clean(exception.reason, 300)}", out)
+        _write_wrapped(f"approved by {clean(exception.approved_by)}", out)
 
 
 def policies_json(loaded: LoadedSetup) -> list[JsonObject]:
-    """Every policy as data."""
-    policies = loaded.setup.policies.policies
-    return [_as_json(policy, _match(loaded, "WorkloadPolicy", policy.name)) for policy in policies]
+    """Every policy as data, with the exceptions from its rules."""
+    found = loaded.setup.policies
+    return [
+        {
+            **_as_json(policy, _match(loaded, "WorkloadPolicy", policy.name)),
+            "exceptions": [
+                _exception_json(exception, _match(loaded, "PolicyException", exception.name))
+                for exception in found.exceptions
+                if any(exception.covers(rule.id) for rule in policy.rules)
+            ],
+        }
+        for policy in found.policies
+    ]
 
 
 def _match(loaded: LoadedSetup, kind: str, name: str) -> JsonObject:
@@ -65,6 +76,17 @@ def _as_json(policy: Policy, match: JsonObject) -> JsonObject:
             {"name": rule.name, "check": rule.check or "cel", "mode": rule.mode.text, "overrides": len(rule.overrides)}
             for rule in policy.rules
         ],
+    }
+
+
+def _exception_json(exception: PolicyException, match: JsonObject) -> JsonObject:
+    return {
+        "name": exception.name,
+        "rules": list(exception.rules),
+        "match": match,
+        "until": str(exception.until),
+        "reason": exception.reason,
+        "approvedBy": exception.approved_by,
     }
 
 

@@ -7,7 +7,7 @@ from signalbox.engine import Outcome
 from signalbox.fieldpath import format_path
 from signalbox.finding import Finding, Result
 from signalbox.manifests import Manifest
-from signalbox.message import clean, describe, wrap
+from signalbox.message import clean, describe, exception_text, wrap
 from signalbox.review import JsonObject
 
 # The words with which the engine says what it has not been told.
@@ -31,6 +31,10 @@ def write_report(manifest: Manifest, admission: Admission, out: Terminal) -> Non
     write_changes(changes_of(admission), out)
     for warning in admission.warnings:
         _write_wrapped(out, f"Warning: {warning}", "yellow")
+    for finding in admission.decided.findings:
+        if finding.excepted_by:
+            text = f"excepted: [{finding.rule}] {clean(finding.message, 300)} ({exception_text(finding)})"
+            _write_wrapped(out, text, "dim")
     for error in (*admission.mutation.errors, *admission.decided.errors):
         fault = f"{error.where}: {type(error.error).__name__}: {clean(error.error)}"
         _write_wrapped(out, f"fault of Signalbox: {fault}", "red")
@@ -82,7 +86,10 @@ def _finding_json(finding: Finding, root: JsonObject) -> JsonObject:
                 for edit in finding.fix.edits
             ],
         },
+        "fixedBy": finding.fixed_by or None,
         "exceptedBy": finding.excepted_by or None,
+        "exceptedUntil": str(finding.excepted_until) if finding.excepted_until else None,
+        "approvedBy": finding.approved_by or None,
     }
 
 

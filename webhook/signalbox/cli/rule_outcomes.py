@@ -9,6 +9,7 @@ from signalbox.engine import Setup
 from signalbox.engine.gate import view_of
 from signalbox.engine.rules import applies
 from signalbox.finding import Finding, Result
+from signalbox.message import exception_text
 from signalbox.policy.match import Matcher
 from signalbox.policy.mode import Mode
 from signalbox.policy.policy_set import Policy, Rule, effective_mode
@@ -23,13 +24,17 @@ RESULTS = (REFUSES, WARNS, NOT_JUDGED, EXCEPTED, RECORDED, PASSES)
 
 @dataclass(frozen=True, slots=True)
 class RuleOutcome:
-    """What one rule says of one workload: the worst of its findings, and how many ``more`` there are."""
+    """What one rule says of one workload: the worst of its findings, and how many ``more`` there are.
+
+    ``finding`` is that worst one, None where the rule passes.
+    """
 
     rule: Rule
     mode: Mode
     result: str
     message: str = ""
     more: int = 0
+    finding: Finding | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +80,7 @@ def _outcome(
     if findings:
         told = sorted(findings, key=lambda finding: RESULTS.index(_result(finding)))
         worst = told[0]
-        return RuleOutcome(rule, worst.mode, _result(worst), _message(worst), len(told) - 1)
+        return RuleOutcome(rule, worst.mode, _result(worst), _message(worst), len(told) - 1, worst)
     if not applies(rule, policy, subject):
         return None
     mode = effective_mode(rule, subject, now, setup.max_mode)
@@ -94,7 +99,7 @@ def _result(finding: Finding) -> str:
 
 def _message(finding: Finding) -> str:
     if finding.excepted_by:
-        return f"by {finding.excepted_by}: {finding.message}"
+        return f"{exception_text(finding)}: {finding.message}"
     options = options_that_tell(finding.unknown)
     return f"{finding.message}; see {', '.join(options)}" if options else finding.message
 

@@ -53,7 +53,9 @@ class Source:
 
 def scope_options(command: Command) -> Command:
     """Adds ``-n``, ``-A`` and ``--kind``."""
-    kind = click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind, as policies name it; repeatable.")
+    kind = click.option(
+        "--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind, as policies name it; repeatable."
+    )
     every = click.option("-A", "--all-namespaces", is_flag=True, help="Every namespace, as without -n.")
     named = click.option("-n", "--namespace", "namespaces", multiple=True, metavar="NAMESPACE", help="Only here; repeatable.")
     return named(every(kind(command)))

@@ -121,7 +121,9 @@ def _apply(policy: Policy, rule: Rule, matches: bool | None, when: bool | None, 
     if isinstance(exception, PolicyException):
         for problem in worse:
             finding = _finding(rule, min(mode, problem.at_most), Result.SKIP, problem)
-            yield replace(finding, excepted_by=exception.name)
+            yield replace(
+                finding, excepted_by=exception.name, approved_by=exception.approved_by, excepted_until=exception.until
+            )
     elif exception:
         # Whether it is excepted is not known, and nobody is refused on a guess.
         yield _unknown(rule, mode, exception)

@@ -74,15 +74,16 @@ def answer(
         request.uid,
         allowed=not refused,
         message=message.refusal(told, view, file) if refused else "",
-        warnings=warnings_of(told),
+        warnings=warnings_of(told, view),
         audit={AUDIT_KEY: message.audit_text(told)} if told else {},
     )
     return Outcome(response, tuple(findings), tuple(errors), view)
 
 
-def warnings_of(findings: list[Finding]) -> tuple[str, ...]:
+def warnings_of(findings: list[Finding], view: WorkloadView) -> tuple[str, ...]:
     """One line each, what could not be judged on one line together; equal ones once."""
-    lines = [message.warning(finding) for finding in findings if finding.warns and finding.result is not Result.NOT_JUDGED]
+    told = [finding for finding in findings if finding.warns and finding.result is not Result.NOT_JUDGED]
+    lines = [message.warning(finding, view.object) for finding in told]
     unknown = [finding for finding in findings if finding.warns and finding.result is Result.NOT_JUDGED]
     if unknown:
         lines.append(message.not_judged_warning(unknown))

@@ -1,7 +1,6 @@
 """The cluster as ``signalbox serve`` sees it: the watching process kept alive, and what it wrote read in every process."""
 
 import os
-import pickle
 import subprocess
 import sys
 import time
@@ -15,8 +14,10 @@ from signalbox.cluster.journal import JournalReader
 from signalbox.cluster.resources import POLICY_OBJECTS, WATCHED
 from signalbox.cluster.state import ClusterState
 from signalbox.configuration import SetupFiles
+from signalbox.last_good import LastGoodError, config_map_path, kept_bytes, unpack
 from signalbox.process.logs import Log
 from signalbox.review import JsonObject
+from signalbox.server.options import ClusterOptions
 from signalbox.server.watcher_files import JOURNAL, LAST_GOOD, STATUS
 
 _FIRST_LOOK_SECONDS = 0.02
@@ -77,8 +78,9 @@ class PolicyObjectsWatcher:
 class LiveCluster:
     """What is known of the cluster in this process. Made before the fork; each process reads the journal on by itself."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, log: Log) -> None:
         self.directory = directory
+        self._log = log
         self.state = ClusterState()
         self.policies = PolicyObjects()
         self._reader = JournalReader(directory / JOURNAL, (self.state, self.policies))
@@ -105,11 +107,16 @@ class LiveCluster:
     def last_good(self) -> SetupFiles | None:
         """The set that the controller kept; None where there is none, or nobody could ask for it."""
         try:
-            # Written by our own watching process into a directory that nobody else can open.
-            found = pickle.loads((self.directory / LAST_GOOD).read_bytes())  # noqa: S301
+            found = orjson.loads((self.directory / LAST_GOOD).read_bytes())
         except FileNotFoundError:
             return None
-        return found if isinstance(found, SetupFiles) else None
+        if not found:
+            return None
+        try:
+            return unpack(kept_bytes(found))
+        except LastGoodError as error:
+            self._log.error("last good policies cannot be used", text=str(error))
+            return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +186,11 @@ class Watched:
     process: WatchProcess
 
 
-def watch_cluster(directory: Path, arguments: tuple[str, ...], log: Log, seconds: float) -> Watched:
-    """Start watching, and wait until all of it is known, or that long."""
-    watched = Watched(LiveCluster(directory), WatchProcess(directory, arguments, log))
+def start_watching(directory: Path, options: ClusterOptions, log_level: str, log: Log) -> Watched:
+    """Start the watching process. It has its answers in a moment; ``wait`` for them when they are needed."""
+    named = {"--kubeconfig": options.kubeconfig, "--context": options.context, "--log-level": log_level}
+    given = {**named, "--last-good": config_map_path(options.namespace)}
+    arguments = tuple(word for name, value in given.items() if value is not None for word in (name, value))
+    watched = Watched(LiveCluster(directory, log), WatchProcess(directory, arguments, log))
     watched.process.start()
-    missing = watched.cluster.wait(seconds)
-    if missing:
-        log.error("cluster not known in time, rules that need it are not judged until it is", missing=missing)
     return watched

@@ -19,12 +19,6 @@ class ClusterOptions:
     namespace: str = "signalbox-system"
     wait_seconds: float = 10.0
 
-    def arguments(self, log_level: str) -> tuple[str, ...]:
-        """What the watching process is started with."""
-        named = {"--kubeconfig": self.kubeconfig, "--context": self.context, "--namespace": self.namespace}
-        given = {**named, "--log-level": log_level}
-        return tuple(word for name, value in given.items() if value is not None for word in (name, value))
-
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:

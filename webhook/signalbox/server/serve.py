@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from signalbox.process.logs import Log, complain
 from signalbox.process.port import ListenError, listen
 from signalbox.server.certificate import CertificateError, CertificateFiles, Pair, PairFiles
-from signalbox.server.live import PolicyObjectsWatcher, Watched, watch_cluster
+from signalbox.server.live import LiveCluster, PolicyObjectsWatcher, Watched, start_watching
 from signalbox.server.options import ServerOptions
 from signalbox.server.source import FileWatcher, PolicyFiles, ReloadingSource
 
@@ -54,9 +54,9 @@ def run_server(
         for warning in warnings:
             log.warning("certificate", text=warning)
         if options.cluster is not None:
-            arguments = options.cluster.arguments(options.log_level)
-            watched = watch_cluster(directory, arguments, log, options.cluster.wait_seconds)
+            watched = start_watching(directory, options.cluster, options.log_level, log)
             policies = policies.beside(watched.cluster)
+            _wait_for_cluster(watched.cluster, options.cluster.wait_seconds, log)
         source = _load_policies(options, policies, watched)
         return _serve(options, source, certificates, pair, listening, metrics, log, directory, watched, (mutate, validate))
     except _StartError as error:
@@ -70,6 +70,16 @@ def run_server(
             watched.process.stop()
         if directory is not None:
             shutil.rmtree(directory, ignore_errors=True)
+
+
+def _wait_for_cluster(cluster: LiveCluster, seconds: float, log: Log) -> None:
+    # What the start needs anyway takes as long as the API server's first answers.
+    import flask  # noqa: F401
+    import granian.server.mp  # noqa: F401
+
+    missing = cluster.wait(seconds)
+    if missing:
+        log.error("cluster not known in time, rules that need it are not judged until it is", missing=missing)
 
 
 def _load_pair(certificates: CertificateFiles, options: ServerOptions) -> tuple[Pair, list[str]]:

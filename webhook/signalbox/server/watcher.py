@@ -7,20 +7,21 @@ threads nor connections stand in the way of forking workers. It writes into the 
 
 import argparse
 import os
-import pickle
 import signal
 import sys
 import threading
 from pathlib import Path
+
+import orjson
 
 from signalbox.apiserver.connection import ApiServer, connect
 from signalbox.apiserver.error import ApiConfigurationError, ApiError
 from signalbox.cluster.journal import JournalWriter
 from signalbox.cluster.resources import POLICY_OBJECTS, WATCHED
 from signalbox.cluster.watch import ClusterWatch
-from signalbox.last_good import LastGoodError, read_last_good
 from signalbox.process.logs import LEVELS, Log
 from signalbox.process.wakeup import Wakeup
+from signalbox.review import JsonObject
 from signalbox.server.watcher_files import JOURNAL, LAST_GOOD, STATUS
 
 _STATUS_SECONDS = 1.0
@@ -33,7 +34,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--parent", type=int, required=True)
     parser.add_argument("--kubeconfig")
     parser.add_argument("--context")
-    parser.add_argument("--namespace", required=True)
+    parser.add_argument("--last-good", required=True, help="where the ConfigMap of the last good policies stands in the API")
     parser.add_argument("--log-level", choices=list(LEVELS), default="info")
     options = parser.parse_args(arguments)
     ended = Wakeup()
@@ -47,7 +48,7 @@ def main(arguments: list[str]) -> int:
     except ApiConfigurationError as error:
         log.error("cluster watch cannot start", text=str(error))
         return 1
-    keep = (api, options.namespace, options.directory, log)
+    keep = (api, options.last_good, options.directory, log)
     threading.Thread(target=_keep_last_good, args=keep, name="last-good", daemon=True).start()
     journal = JournalWriter(options.directory / JOURNAL)
     watch = ClusterWatch(api, (*POLICY_OBJECTS, *WATCHED), journal, log, threading.Event().wait)
@@ -59,16 +60,17 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _keep_last_good(api: ApiServer, namespace: str, directory: Path, log: Log) -> None:
-    """Ask once: it matters only where the server finds a bad set at its start."""
+def _keep_last_good(api: ApiServer, path: str, directory: Path, log: Log) -> None:
+    """Ask once, for the ConfigMap as it is: it matters only where the server finds a bad set at its start."""
     file = directory / LAST_GOOD
+    found: JsonObject = {}
     try:
-        found = read_last_good(api, namespace)
-    except (ApiError, LastGoodError) as error:
-        log.warning("last good policies not read", text=str(error))
-        found = None
+        found = api.get(path)
+    except ApiError as error:
+        if not error.not_found:
+            log.warning("last good policies not read", text=str(error))
     new = file.with_suffix(".new")
-    new.write_bytes(pickle.dumps(found))
+    new.write_bytes(orjson.dumps(found))
     new.replace(file)
 
 

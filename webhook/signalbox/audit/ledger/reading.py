@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 from typing import Any, Literal
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Engine, Select, case, exists, func, select
+from sqlalchemy import ColumnElement, Connection, Engine, Select, Subquery, case, exists, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from signalbox.audit.ledger.database import Address, LedgerError, open_for_reading, trouble_of, words_of
@@ -122,28 +122,23 @@ class Ledger:
 
         The most frequent first, days in their order. An entry with findings of two rules counts under both.
         """
-        key = _KEYS[by]
-        of_rule = by == "rule"
-        fails = _FOUND.c.fails == 1 if of_rule else _has("fail", wanted.rule)
-        skips = _FOUND.c.skips == 1 if of_rule else _has("skip", wanted.rule)
-        statement = select(
-            key,
-            func.sum(entries.c.weight),
-            *[_sum_where(entries.c.decision == decision) for decision in ("refused", "warned", "audited", "error")],
-            _sum_where(fails),
-            _sum_where(skips),
-            func.sum(entries.c.accelerators * entries.c.weight),
+        seen = _seen(by, wanted)
+        statement = (
+            select(
+                seen.c.key,
+                func.sum(seen.c.weight),
+                *[_sum_where(seen.c.decision == decision) for decision in ("refused", "warned", "audited", "error")],
+                func.sum(seen.c.fails),
+                func.sum(seen.c.skips),
+                func.sum(seen.c.accelerators * seen.c.weight),
+            )
+            .group_by(seen.c.key)
+            .order_by(seen.c.key if by == "day" else func.sum(seen.c.weight).desc(), seen.c.key)
         )
-        statement = statement.where(*_conditions(wanted)).group_by(key)
-        if of_rule:
-            statement = statement.select_from(entries.join(_FOUND, _FOUND.c.entry_id == entries.c.id))
-            if wanted.rule:
-                statement = statement.where(_FOUND.c.rule == wanted.rule)
-        statement = statement.order_by(key if by == "day" else func.sum(entries.c.weight).desc(), key)
         with self._reading() as connection:
             rows = connection.execute(statement.limit(limit) if limit is not None else statement).all()
         return [
-            Count(_day(key) if by == "day" else key, float(requests), *map(int, numbers), float(accelerators))
+            Count(_day(key) if by == "day" else key, float(requests), *_whole(numbers), float(accelerators))
             for key, requests, *numbers, accelerators in rows
         ]
 
@@ -207,31 +202,8 @@ class _Reading:
             raise LedgerError(trouble_of(error), f"the ledger cannot be read: {words_of(error)}") from error
 
 
-# An entry that has several findings of a rule counts once.
-_FOUND = (
-    select(
-        findings.c.entry_id,
-        findings.c.rule,
-        func.max(case((findings.c.result == "fail", 1), else_=0)).label("fails"),
-        func.max(case((findings.c.result == "skip", 1), else_=0)).label("skips"),
-    )
-    .where(findings.c.result != "unchanged")
-    .group_by(findings.c.entry_id, findings.c.rule)
-    .subquery()
-)
-
-
-def _sum_where(condition: ColumnElement[bool]) -> ColumnElement[int]:
-    return func.sum(case((condition, 1), else_=0))
-
-
-def _has(result: str, rule: str) -> ColumnElement[bool]:
-    found = exists().where(findings.c.entry_id == entries.c.id, findings.c.result == result)
-    return found.where(findings.c.rule == rule) if rule else found
-
-
 _KEYS: dict[str, ColumnElement[Any]] = {
-    "rule": _FOUND.c.rule,
+    "rule": findings.c.rule,
     "namespace": entries.c.namespace,
     "user": entries.c.username,
     "kind": entries.c.kind,
@@ -240,6 +212,43 @@ _KEYS: dict[str, ColumnElement[Any]] = {
     # Whole days in both databases: true division would give fractions.
     "day": entries.c.at - entries.c.at % _DAY,
 }
+
+
+def _seen(by: By, wanted: Wanted) -> Subquery:
+    """The entries that are counted, each once under each key, and whether a rule failed there or an exception covered it."""
+    columns = (
+        _KEYS[by].label("key"),
+        entries.c.weight.label("weight"),
+        entries.c.decision.label("decision"),
+        entries.c.accelerators.label("accelerators"),
+    )
+    conditions = _conditions(wanted)
+    if by != "rule":
+        fails, skips = _one_if(_has("fail", wanted.rule)), _one_if(_has("skip", wanted.rule))
+        return select(*columns, fails.label("fails"), skips.label("skips")).where(*conditions).subquery()
+    if wanted.rule:
+        conditions.append(findings.c.rule == wanted.rule)
+    fails, skips = (func.max(_one_if(findings.c.result == result)) for result in ("fail", "skip"))
+    return (
+        select(*columns, fails.label("fails"), skips.label("skips"))
+        .select_from(entries.join(findings, findings.c.entry_id == entries.c.id))
+        .where(*conditions, findings.c.result != "unchanged")
+        .group_by(entries.c.id, findings.c.rule)
+        .subquery()
+    )
+
+
+def _has(result: str, rule: str) -> ColumnElement[bool]:
+    found = exists().where(findings.c.entry_id == entries.c.id, findings.c.result == result)
+    return found.where(findings.c.rule == rule) if rule else found
+
+
+def _one_if(condition: ColumnElement[bool]) -> ColumnElement[int]:
+    return case((condition, 1), else_=0)
+
+
+def _sum_where(condition: ColumnElement[bool]) -> ColumnElement[int]:
+    return func.sum(_one_if(condition))
 
 
 def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
@@ -288,6 +297,11 @@ def _documents_of(connection: Connection, ids: Sequence[int]) -> dict[int, Docum
 
 def _loaded(text: str | None) -> Any:
     return None if text is None else orjson.loads(text)
+
+
+def _whole(numbers: Sequence[Any]) -> tuple[int, int, int, int, int, int]:
+    refused, warned, audited, errors, failed, excepted = map(int, numbers)
+    return refused, warned, audited, errors, failed, excepted
 
 
 def _day(start: int) -> str:

@@ -6,6 +6,7 @@ replay, and the entry says so.
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 
 def _words(text: str) -> frozenset[str]:
@@ -55,14 +56,20 @@ _LOGIN = re.compile(r"(\blogin\s+(?:--\S+\s+){0,4})(?!-)([^\s\"'&;|<>$]{16,})")
 _SSHPASS = re.compile(r"(\bsshpass\s+-p\s*)(\S+)")
 _USER_OPTIONS = frozenset({"-u", "--user", "--userpwd", "--proxy-user"})
 
+# The same few words stand in every manifest.
+_SHORTEST, _SHORT = 6, 48
+
 Mark = Callable[[str], str]
 """What stands in for a text that is taken away."""
 
 
 def is_secret_name(name: str, bare_key: bool = False) -> bool:
     """Whether a field, variable or option of this name is likely to hold a secret; ``bare_key``: ``key`` alone counts."""
-    if len(name) > _LONGEST_NAME:
-        return False
+    return len(name) <= _LONGEST_NAME and _is_secret_name(name, bare_key)
+
+
+@lru_cache(maxsize=8192)
+def _is_secret_name(name: str, bare_key: bool) -> bool:
     words = [word.lower() for word in _WORD.findall(name)]
     while words and words[-1].isdigit():
         words.pop()
@@ -76,9 +83,14 @@ def is_secret_name(name: str, bare_key: bool = False) -> bool:
     return any(word in _KEY_WORDS and words[at - 1] in _KEY_OWNERS for at, word in enumerate(words) if at)
 
 
+@lru_cache(maxsize=8192)
+def _is_suspect_word(text: str) -> bool:
+    return _SUSPECT.search(text) is not None
+
+
 def mask_text(text: str, mark: Mark, told: Callable[[str], None] | None = None) -> str:
     """The text with everything that looks like a secret replaced. ``told`` hears the name of each option or variable."""
-    if len(text) < 6 or _SUSPECT.search(text) is None:
+    if len(text) < _SHORTEST or not (_is_suspect_word(text) if len(text) <= _SHORT else _SUSPECT.search(text)):
         return text
 
     def second(found: re.Match[str]) -> str:
