@@ -9,6 +9,7 @@ RUN python -m venv /builder \
 COPY pyproject.toml README.md ./
 COPY webhook webhook
 COPY policies policies
+COPY manifests/base/webhooks.yaml manifests/base/
 RUN /builder/bin/python -m pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir dist . \
  && /signalbox/bin/python -m pip install --no-cache-dir --no-deps --no-index dist/*.whl
 

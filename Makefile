@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test e2e lint bench corpus docs lock clean
+.PHONY: help setup demo test e2e lint bench fuzz corpus docs lock clean
 
 help: ## what there is to run
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -40,10 +40,13 @@ lint: setup ## ruff, mypy --strict, layers, the shipped policies
 bench: setup ## speed, as ratios against a do-nothing endpoint in the same run
 	@$(BIN)/python -m tests.bench
 
+fuzz: setup ## odd reviews through the whole request path: make fuzz COUNT=1000000 SEED=7 JOBS=2
+	@$(BIN)/python -m tests.fuzz $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS))
+
 corpus: setup ## inspect and check a folder of other people's manifests: make corpus CORPUS=DIR
 	@if [ -z "$(CORPUS)" ]; then echo "CORPUS is not set. Name a folder of manifests: make corpus CORPUS=DIR"; exit 2; fi
 	@$(BIN)/signalbox inspect "$(CORPUS)"
-	@$(BIN)/signalbox check "$(CORPUS)" || [ $$? -le 2 ]
+	@$(BIN)/signalbox check --table "$(CORPUS)" || [ $$? -le 2 ]
 
 docs: setup ## docs/checks.md, and the demo in the README, anew from the code
 	@$(BIN)/python -m tests.generate_docs

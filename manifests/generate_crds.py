@@ -3,8 +3,9 @@
 Run `python manifests/generate_crds.py` after a model changes; a test holds the files current.
 
 The schemas are what Kubernetes calls structural: no references, one type in each place. They are looser than the models on
-purpose. A key they do not know is kept instead of dropped, so that it is refused by name and never silently left out; nothing
-is filled in; and of a match within a match, which no such schema can describe to its end, only the type is told.
+purpose. A key they do not know, or one without a value, is kept instead of dropped, so that it is refused by name and never
+silently left out (`match:` with nothing behind it would match everything); nothing is filled in; and of a match within a match,
+which no such schema can describe to its end, only the type is told.
 """
 
 from __future__ import annotations
@@ -193,12 +194,18 @@ def _structural(schema: Mapping[str, Any], models: Mapping[str, Schema], in_matc
         built["items"] = _structural(schema["items"], models, in_match)
     values = schema.get("additionalProperties")
     if isinstance(values, dict) and values:
-        built["additionalProperties"] = _structural(values, models, in_match)
+        built["additionalProperties"] = _nullable(_structural(values, models, in_match))
     elif schema["type"] == "object":
         built[PRESERVE] = True
     if "properties" in schema:
-        built["properties"] = {name: _structural(one, models, in_match) for name, one in schema["properties"].items()}
+        below = schema["properties"].items()
+        built["properties"] = {name: _nullable(_structural(one, models, in_match)) for name, one in below}
     return built
+
+
+def _nullable(schema: Schema) -> Schema:
+    kind = schema.pop("type")
+    return {"type": kind, "nullable": True, **schema}
 
 
 def _one_of(schema: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -7,17 +7,19 @@ from typing import Any
 
 from tests.world import yaml
 
-_SECTION = re.compile(r"^(Rule|Refused|Before|Passes|Example|After):\n((?:    .*\n|\n)+)", re.MULTILINE)
+_SECTION = re.compile(r"^(Rule|Cluster|Refused|Before|Passes|Example|After):\n((?:    .*\n|\n)+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class CheckExample:
-    """``rule`` is the YAML of the rule without its name and mode; ``before`` the old object, for checks of a change."""
+    """``rule`` is the YAML of the rule without its name and mode; ``before`` the old object, for checks of a change;
+    ``cluster`` the YAML of what is known of the cluster."""
 
     rule: str
     refused: Any
     passes: Any
     before: Any = None
+    cluster: str = ""
 
 
 def sections(doc: str) -> dict[str, str]:
@@ -28,6 +30,5 @@ def sections(doc: str) -> dict[str, str]:
 def check_example(doc: str) -> CheckExample:
     """The example of a check; a missing section fails the test that reads it."""
     found = sections(doc)
-    return CheckExample(
-        found["Rule"], yaml(found["Refused"]), yaml(found["Passes"]), yaml(found["Before"]) if "Before" in found else None
-    )
+    before = yaml(found["Before"]) if "Before" in found else None
+    return CheckExample(found["Rule"], yaml(found["Refused"]), yaml(found["Passes"]), before, found.get("Cluster", ""))

@@ -267,12 +267,13 @@ class _Handler(BaseHTTPRequestHandler):
         elif verb == "DELETE":
             self._send(200, fake.erase((kind, namespace, name)))
         else:
-            version = (body.get("metadata") or {}).get("resourceVersion") if isinstance(body, dict) else None
+            changed = body if verb == "PUT" else _merged(old, body, self.headers.get("Content-Type") or "")
+            # A JSON patch may set it too, and is then refused like any other write of something older.
+            version = (changed.get("metadata") or {}).get("resourceVersion")
             if version and version != old["metadata"]["resourceVersion"]:
                 text = f'Operation cannot be fulfilled on {kind.plural} "{name}": the object has been modified'
                 self._status(409, "Conflict", text)
                 return
-            changed = body if verb == "PUT" else _merged(old, body, self.headers.get("Content-Type") or "")
             # As with a real one: the main resource keeps its status, the status subresource keeps all else.
             if part == "status":
                 changed = {**old, "status": changed.get("status")}

@@ -1,4 +1,4 @@
-"""Writes docs/checks.md, the table of kinds and the README's printed texts from the thing itself: ``make docs``.
+"""Writes docs/checks.md, tables of other pages and the README's printed texts from the thing itself: ``make docs``.
 
 Tests hold them current.
 """
@@ -17,6 +17,7 @@ from signalbox.inject.table import MODULES
 from signalbox.workload.kinds.kind import WorkloadKind
 from signalbox.workload.kinds.table import KINDS
 from tests.examples import sections
+from tests.operations_page import OPERATIONS_PAGE, REFUSED_PAGE, operations_page, refused_page
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "checks.md"
@@ -55,6 +56,8 @@ def check_section(name: str, doc: str, parameters: type[Parameters] | None) -> s
     if parameters is not None and parameters.model_fields:
         lines += [*table(parameters), ""]
     lines += ["```yaml", "# the rule", found["Rule"].rstrip(), "mode: enforce", "```", ""]
+    if "Cluster" in found:
+        lines += ["In the cluster:", "", "```yaml", found["Cluster"].rstrip(), "```", ""]
     if "Before" in found:
         lines += ["Before the update:", "", "```yaml", found["Before"].rstrip(), "```", ""]
     lines += ["Refused:", "", "```yaml", found["Refused"].rstrip(), "```", ""]
@@ -150,3 +153,5 @@ if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
     KINDS_PAGE.write_text(kinds_page(KINDS_PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     README.write_text(readme(README.read_text(encoding="utf-8"), demo_text()), encoding="utf-8")
+    OPERATIONS_PAGE.write_text(operations_page(OPERATIONS_PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    REFUSED_PAGE.write_text(refused_page(REFUSED_PAGE.read_text(encoding="utf-8")), encoding="utf-8")

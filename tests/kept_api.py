@@ -1,4 +1,4 @@
-"""An ApiServer without a server: objects in a dict, resourceVersions that are checked. For tests that take thousands of steps."""
+"""An ApiServer without a server: objects in a dict, resourceVersions that are checked. For tests of thousands of steps."""
 
 from __future__ import annotations
 
@@ -47,9 +47,7 @@ class KeptApi(ApiServer):
         self._compare(path, body)
         return self._written("replace", path, body)
 
-    def patch(
-        self, path: str, body: Any, content_type: str = "", query: Mapping[str, str] | None = None
-    ) -> JsonObject:
+    def patch(self, path: str, body: Any, content_type: str = "", query: Mapping[str, str] | None = None) -> JsonObject:
         """A JSON patch."""
         patched = jsonpatch.apply_patch(self.get(path), body)
         self._compare(path, patched)

@@ -9,7 +9,7 @@ from typing import Any
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
 KNOWN = {
     *("type", "description", "enum", "format", "minimum", "maximum", "minLength", "minItems"),
-    *("required", "properties", "items", "additionalProperties", PRESERVE),
+    *("required", "properties", "items", "additionalProperties", "nullable", PRESERVE),
 }
 FORMATS = {"date": re.compile(r"\d{4}-\d{2}-\d{2}\Z"), "int64": re.compile(r"-?\d+\Z")}
 
@@ -37,6 +37,8 @@ def broken_rules(schema: Schema, path: str = "") -> Iterator[str]:
 def refusals(schema: Schema, value: Any, path: str = "") -> Iterator[str]:
     """What the API server would refuse."""
     kind = schema.get("type")
+    if value is None and schema.get("nullable"):
+        return
     if kind is not None and not _is(kind, value):
         yield f"{path}: {kind} is expected"
         return
@@ -59,8 +61,14 @@ def refusals(schema: Schema, value: Any, path: str = "") -> Iterator[str]:
             yield from refusals(_below(schema, name) or {}, item, f"{path}.{name}")
 
 
+def kept(schema: Schema, obj: Schema) -> Schema:
+    """What the API server would keep of an object: its metadata is no matter of the schema."""
+    found: Schema = pruned(schema, obj)
+    return {**found, "metadata": obj["metadata"]} if "metadata" in obj else found
+
+
 def pruned(schema: Schema, value: Any) -> Any:
-    """What the API server would keep."""
+    """What the API server would keep of a value."""
     if isinstance(value, list):
         return [pruned(schema.get("items", {}), item) for item in value]
     if not isinstance(value, dict):
@@ -69,8 +77,13 @@ def pruned(schema: Schema, value: Any) -> Any:
     return {
         name: item if below[name] is None else pruned(below[name] or {}, item)
         for name, item in value.items()
-        if below[name] is not None or schema.get(PRESERVE)
+        if (below[name] is not None or schema.get(PRESERVE)) and not _dropped_null(below[name], item)
     }
+
+
+def _dropped_null(schema: Schema | None, value: Any) -> bool:
+    """Without a word the API server takes a null away where a schema does not say that there may be one."""
+    return value is None and schema is not None and "type" in schema and not schema.get("nullable")
 
 
 def _below(schema: Schema, name: str) -> Schema | None:

@@ -12,7 +12,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from cryptography.x509.verification import PolicyBuilder, Store
 
-from signalbox.certs.issue import DEFAULT_HOSTS, IssueError, issue_development
+from signalbox.certs.authority import IssueError
+from signalbox.certs.issue import DEFAULT_HOSTS, issue_development
 from signalbox.certs.validity import check_pair
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)

@@ -9,7 +9,7 @@ from signalbox.check.table import CHECKS
 from signalbox.finding import Finding
 from signalbox.fix import apply_fixes
 from tests.examples import check_example
-from tests.world import judged, policy, request, setup
+from tests.world import cluster_of_yaml, judged, policy, request, setup
 
 DOCS = {**{name: check.doc for name, check in CHECKS.items()}, "cel": cel.__doc__}
 
@@ -26,7 +26,8 @@ def example(request: Any) -> Any:
 
 def world_of(example: Any) -> Any:
     rule = "\n".join(f"    {line}" for line in example.rule.splitlines())
-    return setup(policy(f"rules:\n  - name: r\n    mode: enforce\n{rule}"))
+    cluster = cluster_of_yaml(example.cluster) if example.cluster else None
+    return setup(policy(f"rules:\n  - name: r\n    mode: enforce\n{rule}"), cluster=cluster)
 
 
 def test_the_refused_example_is_refused(example: Any) -> None:

@@ -8,8 +8,10 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
-from tests.e2e import binaries, go_build
+from signalbox.check.table import CHECKS
+from tests.e2e import binaries, go_build, golden
 from tests.e2e.processes import Processes, free_ports
 from tests.e2e.programs import CONTROL_PLANE, ETCD, KUEUE
 from tests.e2e.progress import CommandFailed, run
@@ -111,6 +113,19 @@ def test_processes_end_even_if_the_run_is_killed(tmp_path: Path) -> None:
     while not _gone(child) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert _gone(child)
+
+
+def test_every_shipped_rule_has_a_text_as_kubectl_printed_it() -> None:
+    texts = "".join(path.read_text() for path in golden.FOLDER.glob("*.txt"))
+    documents = (one for path in (ROOT / "policies").glob("*.yaml") for one in yaml.safe_load_all(path.read_text()))
+    rules = [f"{one['metadata']['name']}/{rule['name']}" for one in documents for rule in one["spec"].get("rules", ())]
+    assert rules
+    assert [rule for rule in rules if f"[{rule}]" not in texts and f'"rule": "{rule}"' not in texts] == []
+
+
+def test_every_check_has_its_refusal_and_its_warning_as_kubectl_printed_them() -> None:
+    kept = {path.stem for path in golden.FOLDER.glob("*.txt")}
+    assert {f"{what}-check-{check}" for check in (*CHECKS, "cel") for what in ("refused", "warned")} <= kept
 
 
 def test_the_fast_suite_collects_no_end_to_end_test() -> None:

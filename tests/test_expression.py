@@ -1,6 +1,8 @@
 """CEL rules and message templates: what lint refuses, what is judged, and what is not."""
 
 import contextlib
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -109,6 +111,26 @@ ANSWERS: list[tuple[str, dict[str, Any], bool]] = [
 @pytest.mark.parametrize(("text", "workload", "answer"), ANSWERS)
 def test_expression_is_judged(text: str, workload: dict[str, Any], answer: bool) -> None:
     assert compile_expression(text).evaluate(subject(**workload)) is answer
+
+
+@pytest.mark.parametrize(
+    ("text", "workload", "amount"),
+    [
+        ("workload.accelerators.total", {"accelerators": gpus(3)}, 3.0),
+        ("workload.accelerators.total", {"accelerators": gpus("0.5")}, 0.5),
+        ("size(object.spec.template.spec.containers)", {"object": POD}, 2.0),
+        ("object.spec.replicas", {"object": POD}, None),
+        ("object.metadata.labels.team", {"object": POD}, None),
+        ("1.0 / 0.0", {}, None),
+    ],
+)
+def test_an_amount_is_a_number_or_has_no_value(text: str, workload: dict[str, Any], amount: float | None) -> None:
+    assert compile_expression(text, number=True).amount(subject(**workload)) == amount
+
+
+def test_an_amount_that_can_be_no_number_is_refused_before_it_runs() -> None:
+    with pytest.raises(InvalidExpressionError, match="a number is expected"):
+        compile_expression("workload.trains", number=True)
 
 
 def test_old_object_is_the_one_given() -> None:
@@ -289,3 +311,21 @@ def test_lists_that_an_expression_would_build_are_bounded(text: str) -> None:
     assert isinstance(answer, NotJudged)
     few = subject(object={"spec": {"x": [1, 2], "s": "a"}})
     assert isinstance(compile_expression(text).evaluate(few), bool)
+
+
+def test_threads_that_compile_their_first_expression_together_do_no_harm() -> None:
+    """The library panics where it is loaded twice; a controller's duties start at the same moment."""
+    code = """
+from threading import Barrier, Thread
+from signalbox.policy.expression import compile_expression
+barrier, done = Barrier(8), []
+def compile_one():
+    barrier.wait()
+    done.append(compile_expression("workload.pods <= 2"))
+threads = [Thread(target=compile_one) for _ in range(8)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+assert len(done) == 8, len(done)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

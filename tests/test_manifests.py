@@ -9,7 +9,11 @@ import click
 import pytest
 import yaml
 
-from signalbox.cli.serve import command
+from signalbox.cli.controller import command as controller
+from signalbox.cli.serve import command as serve
+from signalbox.controller.certificates.state import AUTHORITY_SECRET, SERVING_SECRET
+from signalbox.controller.options import LEASE
+from signalbox.controller.webhooks.shipped import read_shipped
 from signalbox.controllers import default_controllers
 from signalbox.policy.resources import GROUP, PLURALS, VERSION
 from signalbox.signs_loading import load_default_signs
@@ -121,16 +125,67 @@ def test_a_glob_is_never_narrower_as_cel(generator: Any) -> None:
         generator._glob("nvidia.com/gpu[0-9]")
 
 
-def test_every_setting_of_the_deployments_is_an_option_of_serve() -> None:
+DEPLOYMENTS = {"deployment.yaml": ("serve", serve), "controller.yaml": ("controller", controller)}
+
+
+def pod_of(file: str) -> Any:
+    """The Pod's spec of the Deployment in a file of the base."""
+    deployment = next(one for one in _load(MANIFESTS / "base" / file) if one["kind"] == "Deployment")
+    return deployment["spec"]["template"]["spec"]
+
+
+@pytest.mark.parametrize("file", DEPLOYMENTS)
+def test_every_setting_of_the_deployments_is_an_option(file: str) -> None:
+    name, command = DEPLOYMENTS[file]
     known = {parameter.envvar for parameter in command.params if isinstance(parameter, click.Option)}
-    container = next(iter(_load(MANIFESTS / "base" / "deployment.yaml")))["spec"]["template"]["spec"]["containers"][0]
-    assert container["args"] == ["serve"]
+    container = pod_of(file)["containers"][0]
+    assert container["args"] == [name]
     assert {variable["name"] for variable in container["env"]} <= known
-    assert "SIGNALBOX_MAX_MODE" in known
-    assert "SIGNALBOX_MAX_MODE" in (MANIFESTS / "overlays" / "audit-only" / "kustomization.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("overlay", "variable", "command"),
+    [
+        ("audit-only", "SIGNALBOX_MAX_MODE", serve),
+        ("audit-only", "SIGNALBOX_AUDIT_ONLY", controller),
+        ("cert-manager", "SIGNALBOX_CERTIFICATES", controller),
+    ],
+)
+def test_every_setting_of_an_overlay_is_an_option(overlay: str, variable: str, command: click.Command) -> None:
+    assert variable in {parameter.envvar for parameter in command.params if isinstance(parameter, click.Option)}
+    assert f"name: {variable}," in (MANIFESTS / "overlays" / overlay / "kustomization.yaml").read_text()
 
 
 def test_a_pod_that_ends_has_time_for_what_it_accepted() -> None:
-    defaults = {parameter.name: parameter.default for parameter in command.params}
-    pod = next(iter(_load(MANIFESTS / "base" / "deployment.yaml")))["spec"]["template"]["spec"]
-    assert pod["terminationGracePeriodSeconds"] > defaults["drain_seconds"] + defaults["stop_seconds"]
+    defaults = {parameter.name: parameter.default for parameter in serve.params}
+    assert pod_of("deployment.yaml")["terminationGracePeriodSeconds"] > defaults["drain_seconds"] + defaults["stop_seconds"]
+    defaults = {parameter.name: parameter.default for parameter in controller.params}
+    assert pod_of("controller.yaml")["terminationGracePeriodSeconds"] > defaults["stop_seconds"]
+
+
+def test_both_deployments_are_hardened_alike() -> None:
+    first, second = pod_of("deployment.yaml"), pod_of("controller.yaml")
+    assert first["securityContext"] == second["securityContext"]
+    assert first["containers"][0]["securityContext"] == second["containers"][0]["securityContext"]
+
+
+def test_the_controller_may_touch_exactly_its_secrets_and_our_configurations() -> None:
+    rules = [rule for role in _load(MANIFESTS / "base" / "controller-access.yaml") for rule in role.get("rules", ())]
+    assert not [rule for rule in rules if "*" in (*rule["verbs"], *rule["resources"], *rule["apiGroups"])]
+    secrets = [rule for rule in rules if "secrets" in rule["resources"]]
+    assert [(rule["verbs"], rule.get("resourceNames")) for rule in secrets] == [
+        (["get", "update"], [AUTHORITY_SECRET, SERVING_SECRET]),
+        (["create"], None),
+    ]
+    configurations = {(one.plural, one.name) for one in read_shipped()}
+    for verb in ("get", "patch"):
+        named = [rule for rule in rules if "admissionregistration.k8s.io" in rule["apiGroups"] and verb in rule["verbs"]]
+        assert {(rule["resources"][0], name) for rule in named for name in rule["resourceNames"]} == configurations
+    leases = [rule for rule in rules if "leases" in rule["resources"]]
+    assert [rule.get("resourceNames") for rule in leases] == [[LEASE], None]
+
+
+def test_the_secret_that_is_mounted_is_the_one_that_is_written() -> None:
+    volumes = {volume["name"]: volume for volume in pod_of("deployment.yaml")["volumes"]}
+    # Not optional: a Pod waits for its certificate instead of ending without one again and again.
+    assert volumes["tls"]["secret"] == {"secretName": SERVING_SECRET, "defaultMode": 0o440}

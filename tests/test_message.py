@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from signalbox.message import LIMIT, WIDTH, clean
 from tests.manifests import deployment, gpu_job, pod_spec
-from tests.world import judged, policy, request, setup, yaml
+from tests.world import cluster_of_yaml, judged, policy, request, setup, yaml
 
 CASES = sorted((Path(__file__).parent / "cases" / "messages").glob("*.yaml"))
 EVERYTHING = policy(
@@ -25,7 +25,8 @@ rules:
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_a_refusal_reads_as_its_golden_case_says(path: Path) -> None:
     case = yaml(path.read_text())
-    response = judged(setup(case["policies"]), request(case["object"])).response
+    cluster = cluster_of_yaml(case["cluster"]) if "cluster" in case else None
+    response = judged(setup(case["policies"], cluster=cluster), request(case["object"])).response
     assert response.message == case["message"].rstrip("\n")
 
 
@@ -66,6 +67,14 @@ def test_a_child_is_told_of_its_parent() -> None:
 def test_the_policys_help_is_named() -> None:
     world = setup(EVERYTHING.replace("spec:\n", "spec:\n  help: https://wiki.example/x\n"))
     assert "Help: https://wiki.example/x" in judged(world, request(gpu_job())).response.message
+
+
+def test_a_policy_that_names_no_help_is_told_with_the_clusters_page() -> None:
+    own = EVERYTHING.replace("spec:\n", "spec:\n  help: https://wiki.example/x\n")
+    page = "https://wiki.example/refused"
+    without, with_own = (judged(setup(text, help_page=page), request(gpu_job())).response for text in (EVERYTHING, own))
+    assert f"Help: {page}" in without.message
+    assert f"Help: {page}" not in with_own.message
 
 
 def refusal(rule: str, manifest: dict[str, Any]) -> str:

@@ -22,7 +22,7 @@ from signalbox.policy.mode import MODE_WORDS
 from signalbox.policy.signs_document import WorkloadSignsDocument
 from signalbox.source import read_documents
 
-from .structural import PRESERVE, broken_rules, pruned, refusals
+from .structural import PRESERVE, broken_rules, kept, refusals
 
 ROOT = Path(__file__).parents[1]
 CRDS = ROOT / "manifests" / "crds"
@@ -115,13 +115,14 @@ def test_what_we_ship_and_test_with_passes_unchanged(document: Any) -> None:
     schema = SCHEMAS[document["kind"]]
     MODELS[document["kind"]].model_validate(document)
     assert list(refusals(schema, document)) == []
-    assert pruned(schema, document) == document
+    assert kept(schema, document) == document
 
 
 WORDS = st.sampled_from(["a", "team-a", "research-*", "llama"])
 NAMES = st.lists(WORDS, min_size=1, max_size=3)
-LABELS = st.dictionaries(st.sampled_from(["team", "example.com/x", "tier"]), st.sampled_from(["a", "b-1", ""]), max_size=2)
-SOME_LABELS = LABELS.filter(bool)
+LABEL_KEYS, LABEL_VALUES = st.sampled_from(["team", "example.com/x", "tier"]), st.sampled_from(["a", "b-1", ""])
+LABELS = st.dictionaries(LABEL_KEYS, LABEL_VALUES, max_size=2)
+SOME_LABELS = st.dictionaries(LABEL_KEYS, LABEL_VALUES, min_size=1, max_size=2)
 SELECTORS = st.one_of(
     SOME_LABELS,
     st.fixed_dictionaries({"matchLabels": SOME_LABELS}),
@@ -198,13 +199,34 @@ def test_whatever_a_model_takes_the_definition_takes_and_keeps(made: tuple[str, 
     value = {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": "made"}, "spec": spec}
     MODELS[kind].model_validate(value)
     assert list(refusals(SCHEMAS[kind], value)) == []
-    assert pruned(SCHEMAS[kind], value) == value
+    assert kept(SCHEMAS[kind], value) == value
 
 
 @given(st.sampled_from(sorted(MODELS)), st.dictionaries(st.text(max_size=4), JSON, max_size=3))
 def test_no_key_is_lost_before_lint_can_complain_of_it(kind: str, more: dict[str, Any]) -> None:
     value = {**more, "spec": {**more}}
-    assert pruned(SCHEMAS[kind], value) == value
+    assert kept(SCHEMAS[kind], value) == value
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_key_without_a_value_is_not_taken_away(kind: str) -> None:
+    """`match:` with nothing behind it would match everything."""
+    for path, schema in properties(SCHEMAS[kind]["properties"]["spec"], ("spec",)):
+        value: Any = None
+        for step in reversed(path):
+            value = [value] if step == "[]" else {step: value}
+        assert kept(SCHEMAS[kind], value) == value, path
+        assert schema["nullable"], path
+
+
+def properties(schema: dict[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    for name, below in schema.get("properties", {}).items():
+        yield (*path, name), below
+        yield from properties(below, (*path, name))
+    if "items" in schema:
+        yield from properties(schema["items"], (*path, "[]"))
+    if "additionalProperties" in schema:
+        yield (*path, "any"), schema["additionalProperties"]
 
 
 @pytest.mark.parametrize(
@@ -228,7 +250,7 @@ def test_while_nobody_answers_the_definition_still_refuses_the_worst(spec: Any, 
 
 def test_a_match_within_a_match_is_left_to_signalbox() -> None:
     match = SCHEMAS["PolicyException"]["properties"]["spec"]["properties"]["match"]["properties"]
-    assert match["not"] == {"type": "object", "description": match["not"]["description"], PRESERVE: True}
+    assert match["not"] == {"type": "object", "nullable": True, "description": match["not"]["description"], PRESERVE: True}
     assert match["any"]["items"][PRESERVE]
 
 

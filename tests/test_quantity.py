@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signalbox.quantity import format_quantity, is_placeholder, parse_quantity
+from signalbox.quantity import format_amount, format_quantity, is_placeholder, parse_quantity
 
 
 @pytest.mark.parametrize(
@@ -66,3 +66,22 @@ def test_placeholder(written: str) -> None:
 @pytest.mark.parametrize("written", ["1", "500m", "", 1, None, "one"])
 def test_no_placeholder(written: Any) -> None:
     assert not is_placeholder(written)
+
+
+@pytest.mark.parametrize(
+    ("resource", "amount", "text"),
+    [
+        ("nvidia.com/gpu", 64, "64"),
+        ("cpu", Fraction(1, 2), "0.5"),
+        ("memory", 2**30, "1Gi"),
+        ("memory", 1600 * 2**30, "1600Gi"),
+        ("requests.memory", 2**41, "2Ti"),
+        ("limits.ephemeral-storage", 10**9, "953.674Mi"),
+        ("hugepages-2Mi", 2**21, "2Mi"),
+        ("memory", 3 * 2**30 + 1, "3Gi"),
+        ("memory", 512, "512"),
+        ("memory", 0, "0"),
+    ],
+)
+def test_an_amount_is_shown_in_the_unit_of_its_resource(resource: str, amount: Any, text: str) -> None:
+    assert format_amount(resource, amount) == text

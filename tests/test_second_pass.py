@@ -11,7 +11,6 @@ from tests.manifests import deployment
 from tests.world import NOW, policy, request, setup
 
 GRACE = "inject: {terminationGracePeriodSeconds: %d, tolerations: [{key: nvidia.com/gpu, operator: Exists}]}"
-TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists"}
 
 
 def passed(world: Any, obj: Any, old: Any = None) -> Any:
@@ -26,16 +25,19 @@ def assert_settled(world: Any, obj: Any, old: Any) -> None:
     assert mutate(world, request(once, old), NOW).response.patch == ()
 
 
+def web() -> dict[str, Any]:
+    """A Deployment of which nothing is inferred."""
+    found = deployment()
+    found["spec"]["template"]["spec"]["containers"] = [{"name": "web", "image": "registry.example/web:1"}]
+    return found
+
+
 def test_labels_that_an_update_added_to_keep_their_note() -> None:
     world = setup(policy(GRACE % 300))
-    old = passed(world, deployment())
-    old["spec"]["template"]["metadata"]["annotations"]["workload.ai/injected-labels"] = "workload.ai/type"
-    old["metadata"]["annotations"]["workload.ai/injected"] = old["metadata"]["annotations"]["workload.ai/injected"].replace(
-        "workload.ai/framework,workload.ai/type", "workload.ai/type"
-    )
-    changed = deployment()
-    changed["spec"]["template"]["spec"]["containers"][0]["image"] = "registry.example/vllm:2"
-    assert_settled(world, changed, old)
+    before = web()
+    before["spec"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": 2}}
+    before["spec"]["template"]["spec"]["containers"][0]["readinessProbe"] = {"httpGet": {"port": 80}}
+    assert_settled(world, deployment(), passed(world, before))
 
 
 def test_a_floor_that_was_raised_since_is_recorded_once() -> None:
@@ -44,10 +46,10 @@ def test_a_floor_that_was_raised_since_is_recorded_once() -> None:
     assert_settled(setup(policy(GRACE % 600)), changed, old)
 
 
-def test_a_toleration_that_was_the_users_and_is_now_ours_stays_recorded() -> None:
-    old = deployment()
-    old["spec"]["template"]["spec"] |= {"tolerations": [TOLERATION], "terminationGracePeriodSeconds": 300}
-    assert_settled(setup(policy(GRACE % 300)), deployment(), old)
+def test_a_grace_that_was_the_users_and_is_now_ours_stays_recorded() -> None:
+    old = web()
+    old["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 300
+    assert_settled(setup(policy(GRACE % 300)), web(), old)
 
 
 @pytest.mark.parametrize("name", ["[0]", "", '"', "a]"])

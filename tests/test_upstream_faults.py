@@ -1,11 +1,14 @@
 """Faults that users of other webhooks met, where no other test here speaks of them. Each names its upstream issue."""
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import pytest
+from yaml import safe_load_all
 
 from signalbox.engine import mutate
+from signalbox.review import ReviewError, parse_review
 from tests.manifests import deployment, gpu_job, job_set, pod_spec
 from tests.world import NOW, Cluster, judged, mutated, policy, request, setup, view, yaml
 
@@ -289,3 +292,38 @@ def test_a_class_that_volcano_gives_to_a_whole_job_must_be_allowed() -> None:
     manifest = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "x"}, "spec": spec}
     world = setup(policy("rules: [{name: class, check: priority-allowed, with: {allow: [low]}, mode: enforce}]"))
     assert "urgent" in judged(world, request(manifest)).response.message
+
+
+def test_trainer_3043_a_trainjob_gets_labels_of_its_own_and_no_patch_of_ours() -> None:
+    spec = {
+        "runtimeRef": {"name": "torch-distributed"},
+        "trainer": {"numNodes": 2, "resourcesPerNode": {"limits": {"nvidia.com/gpu": 8}}},
+        "runtimePatches": [{"manager": "team-x", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": []}}}}],
+    }
+    metadata = {"name": "t", "namespace": "research"}
+    manifest = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": metadata, "spec": spec}
+    result = mutated(setup(QUEUED, GPU_NODES), request(manifest))
+    assert result["spec"] == spec, "another manager's entry is its own, and placement cannot change once the job runs"
+    assert result["metadata"]["labels"]["workload.ai/team"] == "research"
+
+
+def test_kyverno_16177_the_cluster_starts_without_us() -> None:
+    webhooks = (Path(__file__).parents[1] / "manifests" / "base" / "webhooks.yaml").read_text(encoding="utf-8")
+    for document in safe_load_all(webhooks):
+        for webhook in document["webhooks"]:
+            if any(rule["resources"][0] == "pods" for rule in webhook["rules"]):
+                [exempt] = webhook["namespaceSelector"]["matchExpressions"]
+                assert exempt["operator"] == "NotIn"
+                assert {"kube-system", "signalbox-system"} <= set(exempt["values"])
+
+
+@pytest.mark.parametrize("body", [None, [], {}, {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": 5}])
+def test_volcano_3331_what_is_no_review_is_told_so(body: Any) -> None:
+    with pytest.raises(ReviewError):
+        parse_review(body)
+
+
+def test_volcano_3331_a_kind_that_nobody_knows_is_let_through() -> None:
+    manifest = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": 5}
+    assert judged(EQUAL, request(manifest)).response.allowed
+    assert mutate(EQUAL, request(manifest), NOW).response.patch == ()

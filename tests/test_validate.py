@@ -349,3 +349,22 @@ def test_thousands_of_findings_do_not_fill_the_audit_log() -> None:
     response = judged(setup(rule), request(job)).response
     assert len(response.audit["findings"]) < 10_000
     assert len(response.message.encode()) <= 4096
+
+
+@pytest.mark.parametrize(("amount", "allowed"), [("amount: workload.accelerators.total", False), ("", True)])
+def test_what_broke_an_expression_before_may_stay_and_grows_only_where_no_amount_is_written(amount: str, allowed: bool) -> None:
+    world = setup(
+        policy(f"""
+rules:
+  - name: small
+    cel: workload.accelerators.total <= 2
+    {amount}
+    message: takes at most 2.
+    mode: enforce
+""")
+    )
+    old, same, more = gpu_job(gpus=4), gpu_job(gpus=4, backoffLimit=1), gpu_job(gpus=8)
+    assert not judged(world, request(old)).response.allowed
+    assert judged(world, request(same, old)).response.allowed
+    assert judged(world, request(more, old)).response.allowed is allowed
+    assert judged(world, request(gpu_job(gpus=3), more)).response.allowed

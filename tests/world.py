@@ -8,9 +8,12 @@ from typing import Any
 import jsonpatch
 
 from signalbox.check.table import PARAMETERS
-from signalbox.cluster.objects import PriorityClass
+from signalbox.cluster.folder import cluster_of
+from signalbox.cluster.objects import LocalQueue, PriorityClass
+from signalbox.cluster.state import ClusterState
 from signalbox.cluster.view import UNKNOWN, EmptyClusterView, UnknownType
 from signalbox.engine import Outcome, Setup, mutate, validate
+from signalbox.manifests import FileBytes, PathBytes, parse_manifests
 from signalbox.policy.loading import load_policy_set
 from signalbox.policy.policy_set import PolicySet
 from signalbox.review import Request, UserInfo
@@ -49,10 +52,22 @@ class Cluster(EmptyClusterView):
     def has_local_queue(self, namespace: str, name: str) -> bool | UnknownType:
         return UNKNOWN if self.queues is None else name in self.queues
 
+    def local_queue(self, namespace: str, name: str) -> LocalQueue | None | UnknownType:
+        if self.queues is None:
+            return UNKNOWN
+        return LocalQueue(name) if name in self.queues else None
+
 
 def yaml(text: str) -> Any:
     """The first document of a YAML text."""
     return read_documents(text, "test.yaml")[0].value
+
+
+def cluster_of_yaml(text: str) -> ClusterState:
+    """What is known of a cluster from YAML, as a folder of it tells; a problem in it fails the test."""
+    cluster, problems = cluster_of(parse_manifests([PathBytes("cluster.yaml", (FileBytes("cluster.yaml", text.encode()),))]))
+    assert not problems, problems
+    return cluster
 
 
 def policies(text: str) -> PolicySet:

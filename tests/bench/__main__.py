@@ -1,4 +1,4 @@
-"""``python -m tests.bench``: engine time, throughput against a do-nothing endpoint, start and memory, in one run."""
+"""``python -m tests.bench``: engine time, throughput against a do-nothing endpoint, start, memory and a scan, in one run."""
 
 import json
 import os
@@ -7,18 +7,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from signalbox.certs.issue import issue_development
-from signalbox.engine import Setup, mutate, validate
-from signalbox.review import parse_review
+from signalbox.engine import mutate, validate
+from tests.bench.kinds import engine_time, print_kinds
 from tests.bench.load import LoadResult, http_request, run_load
 from tests.bench.manifests import MANIFESTS, review
 from tests.bench.setup import loader
@@ -27,6 +25,7 @@ ENGINE_RUNS = 400
 REQUESTS = 3000
 CONNECTIONS = 8
 ROUNDS = 3
+SCANNED = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,25 +44,17 @@ def main() -> None:
     assert setup is not None
     print(f"engine, {len(loaded.policies)} policies (median of {ENGINE_RUNS}, µs a review)")
     for name, manifest in MANIFESTS.items():
-        print(f"  {name:<16} mutate {_engine_time(mutate, setup, manifest):6.0f}", end="")
-        print(f"   validate {_engine_time(validate, setup, manifest):6.0f}")
+        print(f"  {name:<16} mutate {engine_time(mutate, setup, manifest, ENGINE_RUNS):6.0f}", end="")
+        print(f"   validate {engine_time(validate, setup, manifest, ENGINE_RUNS):6.0f}")
+    print_kinds(setup)
     bodies = [review(list(MANIFESTS.values())[number % len(MANIFESTS)], number) for number in range(REQUESTS)]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         issue_development(folder, ["localhost", "127.0.0.1"], 1, datetime.now(UTC))
         _servers(folder, bodies)
-
-
-def _engine_time(judge: Callable[..., Any], setup: Setup, manifest: dict[str, Any]) -> float:
-    now = datetime.now(UTC)
-    bodies = [orjson.dumps(review(manifest, number)) for number in range(ENGINE_RUNS)]
-    requests = [parse_review(orjson.loads(body)) for body in bodies]
-    times = []
-    for request in requests:
-        started = time.perf_counter()
-        judge(setup, request, now)
-        times.append(time.perf_counter() - started)
-    return statistics.median(times) * 1e6
+    print(flush=True)
+    # In a process of its own, whose memory is the scan's alone.
+    subprocess.run([sys.executable, "-m", "tests.bench.scan", str(SCANNED)], check=True)
 
 
 def _servers(folder: Path, bodies: list[dict[str, Any]]) -> None:

@@ -37,6 +37,11 @@ _FOLDER = pytest.StashKey[Path]()
 _LAST = ("kueue", "quiet_machine", "jobset")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`make e2e E2E=--full-drills`."""
+    parser.addoption("--full-drills", action="store_true", help="drills under load take a minute each")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What needs Kueue or JobSet comes last: their binaries may still be building, and Kueue's webhooks reach everything."""
 

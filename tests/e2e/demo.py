@@ -20,6 +20,7 @@ from .cluster import Cluster
 from .controllers import start_jobset, start_kueue
 from .go_build import GoMissing
 from .kubectl import Kubectl
+from .objects import Manifest
 from .processes import end_cleanly_on_sigterm
 from .programs import PROGRAMS
 from .progress import CommandFailed, say
@@ -28,6 +29,7 @@ from .webhook import PEOPLE, ROOT, Webhook
 
 MANIFESTS = ROOT / "tests" / "demo" / "manifests"
 URGENT = "11-job-urgent.yaml"
+EXPECTED = (8, 5)
 BOLD, DIM, PLAIN = ("\x1b[1m", "\x1b[2m", "\x1b[0m") if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else ("",) * 3
 
 
@@ -48,8 +50,32 @@ def apply(kubectl: Kubectl, file: Path, who: str = "") -> bool:
     return show(kubectl, f"{verb} -f {file.name}{who}", verb, "-f", file.name)
 
 
+def play(cluster: Cluster) -> tuple[int, int]:
+    """Apply everything and show what Kueue made of it: how many were created, how many refused."""
+    ann = cluster.kubectl.inside(MANIFESTS).as_user("ann", PEOPLE, "ml-engineers")
+    ben = cluster.kubectl.inside(MANIFESTS).as_user("ben", PEOPLE, "release-managers")
+    files = sorted(MANIFESTS.glob("*.yaml"))
+    created = [apply(ann, files[0])]
+    first = next(one for one in yaml.safe_load_all(files[0].read_text()) if one)
+    name, namespace = first["metadata"]["name"], first["metadata"]["namespace"]
+    # What comes after it wants the same GPUs: whoever is first has them.
+    eventually(lambda: cluster.kubectl.read("job", name, namespace)["spec"]["suspend"] is False, f"Kueue admits {name}")
+    created += [apply(ann, file) for file in files[1:]]
+    created.append(apply(ben, MANIFESTS / URGENT, " --as ben --as-group release-managers"))
+    eventually(lambda: all(map(_was_looked_at, cluster.api.list("workloads"))), "Kueue has looked at everything")
+    show(cluster.kubectl, "get workloads -A", "get", "workloads", "-A")
+    show(cluster.kubectl, f"get job {name} -n {namespace} -o yaml", "get", "job", name, "-n", namespace, "-o", "yaml")
+    print(f"\n{BOLD}{created.count(True)} created, {created.count(False)} refused.{PLAIN}")
+    return created.count(True), created.count(False)
+
+
+def _was_looked_at(workload: Manifest) -> bool:
+    """Admitted, or told that it has to wait."""
+    return any(one["type"] == "QuotaReserved" for one in workload.get("status", {}).get("conditions", ()))
+
+
 def run(folder: Path, keep: bool) -> int:
-    """Start everything, apply everything, show what Kueue made of it."""
+    """Start everything and play."""
     for program in PROGRAMS.values():
         ensure(program)
     cluster = Cluster(folder)
@@ -59,17 +85,10 @@ def run(folder: Path, keep: bool) -> int:
         start_kueue(cluster)
         printed = cluster.kubectl.apply(*webhook.example())
         assert printed.code == 0, printed.text
-        ann = cluster.kubectl.inside(MANIFESTS).as_user("ann", PEOPLE, "ml-engineers")
-        ben = cluster.kubectl.inside(MANIFESTS).as_user("ben", PEOPLE, "release-managers")
-        files = sorted(MANIFESTS.glob("*.yaml"))
-        created = [apply(ann, file) for file in files]
-        created.append(apply(ben, MANIFESTS / URGENT, " --as ben --as-group release-managers"))
-        first = next(one for one in yaml.safe_load_all(files[0].read_text()) if one)
-        name, namespace = first["metadata"]["name"], first["metadata"]["namespace"]
-        eventually(lambda: cluster.kubectl.read("job", name, namespace)["spec"]["suspend"] is False, f"Kueue admits {name}")
-        show(cluster.kubectl, "get workloads -A", "get", "workloads", "-A")
-        show(cluster.kubectl, f"get job {name} -n {namespace} -o yaml", "get", "job", name, "-n", namespace, "-o", "yaml")
-        print(f"\n{BOLD}{created.count(True)} created, {created.count(False)} refused.{PLAIN}")
+        found = play(cluster)
+        if found != EXPECTED:
+            print("that is not what the policies say: {} should be created and {} refused".format(*EXPECTED), file=sys.stderr)
+            return 1
         if keep:
             say(f"the cluster stays until Ctrl-C: kubectl --kubeconfig {cluster.kubeconfig}")
             while True:

@@ -130,6 +130,10 @@ class Processes:
         self._started.append(process)
         return process
 
+    def named(self, name: str) -> Process:
+        """The one started last under that name."""
+        return next(process for process in reversed(self._started) if process.name == name)
+
     def stop(self) -> None:
         """End them all, the last started first."""
         while self._started:

@@ -21,7 +21,7 @@ from .golden import assert_golden
 from .kubectl import Kubectl
 from .objects import Manifest
 from .waiting import eventually
-from .webhook import Webhook
+from .webhook import EXAMPLE, Webhook
 
 DOCS = {**{name: check.doc for name, check in CHECKS.items()}, "cel": cel.__doc__ or ""}
 VOLCANO_JOB = ("batch.volcano.sh", "v1alpha1", "Job")
@@ -36,8 +36,10 @@ def _defined(webhook: Webhook) -> None:
 
 @pytest.fixture
 def policy(webhook: Webhook, namespace: str) -> Iterator[Callable[[CheckExample, str], None]]:
-    """`policy(example, mode)` brings the example's rule into force in the test's namespace; it is gone after the test."""
+    """`policy(example, mode)` brings the example's rule into force in the test's namespace, and what is known of the cluster
+    with it; both are gone after the test."""
     path = webhook.policies / f"drill-{namespace}.yaml"
+    known = webhook.tree / "manifests" / EXAMPLE / "drill.yaml"
 
     def write(example: CheckExample, mode: str) -> None:
         rule = {"name": mode, "mode": mode, **yaml.safe_load(example.rule)}
@@ -48,9 +50,12 @@ def policy(webhook: Webhook, namespace: str) -> Iterator[Callable[[CheckExample,
             "spec": {"description": "One rule alone.", "match": {"namespaces": [namespace]}, "rules": [rule]},
         }
         path.write_text(yaml.safe_dump(document))
+        if example.cluster:
+            known.write_text(example.cluster.replace("namespace: research", f"namespace: {namespace}"))
 
     yield write
     path.unlink()
+    known.unlink(missing_ok=True)
 
 
 @pytest.mark.parametrize("check", sorted(DOCS))

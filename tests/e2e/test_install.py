@@ -28,14 +28,16 @@ def test_every_overlay_is_applied_without_a_warning_and_changes_nothing_the_seco
         again = kubectl.run("apply", *MODES[mode], "-k", folder)
         assert (again.code, again.err) == (0, ""), f"{overlay}: {again.text}"
         assert _versions(fresh) == versions, f"{overlay}: {again.text}"
-    kubectl("delete", "-k", webhook.tree / "manifests" / "overlays" / "cert-manager", "--ignore-not-found")
+    # Each has something that the other has not.
+    for overlay in ("cert-manager", "self-signed"):
+        kubectl("delete", "-k", webhook.tree / "manifests" / "overlays" / overlay, "--ignore-not-found")
 
 
 # Controllers make these in every namespace, some time after it.
 _NOT_OURS = ("ConfigMap/kube-root-ca.crt", "ServiceAccount/default")
 _KINDS = (
     "mutatingwebhookconfigurations,validatingwebhookconfigurations,configmaps,secrets,services,serviceaccounts,"
-    "deployments,poddisruptionbudgets"
+    "deployments,poddisruptionbudgets,roles,rolebindings,clusterroles,clusterrolebindings"
 )
 
 
@@ -59,8 +61,10 @@ def test_our_own_pods_are_made_while_nobody_answers_yet(webhook: Webhook, fresh:
     assert not [one for one in deployment["status"]["conditions"] if one["type"] == "ReplicaFailure"]
 
 
-def test_pods_of_the_deployment_pass_the_restricted_level(webhook: Webhook) -> None:
-    deployment = next(one for one in webhook.render("overlays/self-signed") if one["kind"] == "Deployment")
+@pytest.mark.parametrize("name", ["signalbox", "signalbox-controller"])
+def test_pods_of_the_deployments_pass_the_restricted_level(webhook: Webhook, name: str) -> None:
+    rendered = [one for one in webhook.render("overlays/self-signed") if one["kind"] == "Deployment"]
+    deployment = next(one for one in rendered if one["metadata"]["name"] == name)
     template = deployment["spec"]["template"]
     pod = {
         "apiVersion": "v1",
@@ -76,6 +80,27 @@ def test_the_servers_account_may_do_nothing_at_all(webhook: Webhook) -> None:
     account = "system:serviceaccount:signalbox-system:signalbox"
     may = webhook.cluster.kubectl.run("auth", "can-i", "list", "pods", "-A", "--as", account)
     assert may.out == "no\n"
+
+
+MAY: list[tuple[str, list[str]]] = [
+    ("yes", ["get", "secret/signalbox-ca", "-n", "signalbox-system"]),
+    ("yes", ["update", "secret/signalbox-tls", "-n", "signalbox-system"]),
+    ("yes", ["patch", "validatingwebhookconfiguration/signalbox"]),
+    ("no", ["get", "secret/another", "-n", "signalbox-system"]),
+    ("no", ["list", "secrets", "-n", "signalbox-system"]),
+    ("no", ["create", "secrets", "-n", "default"]),
+    ("no", ["patch", "validatingwebhookconfiguration/another"]),
+    ("no", ["create", "mutatingwebhookconfigurations"]),
+    ("no", ["delete", "mutatingwebhookconfiguration/00-signalbox"]),
+    ("no", ["create", "jobs", "-A"]),
+]
+
+
+@pytest.mark.parametrize(("answer", "what"), MAY, ids=[" ".join(what[:2]) for _, what in MAY])
+def test_the_controllers_account_may_do_what_its_duties_need(webhook: Webhook, answer: str, what: list[str]) -> None:
+    account = "system:serviceaccount:signalbox-system:signalbox-controller"
+    may = webhook.cluster.kubectl.run("auth", "can-i", *what, "--as", account)
+    assert may.out == f"{answer}\n"
 
 
 def test_what_signalbox_does_not_judge_never_reaches_it(webhook: Webhook, namespace: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from .golden import assert_golden
 from .kubectl import Kubectl
 from .objects import GPU, QUEUE, SPOT, Manifest, cron_job, deployment, gpu_mismatch, job, pod, stateful_set, template
+from .waiting import eventually
 from .webhook import Webhook
 
 TRAIN = "torchrun train.py --output_dir=/tmp/out"
@@ -52,11 +54,43 @@ def test_refused_with_the_text_that_is_kept(kubectl: Kubectl, research: str, cas
     assert_golden(f"refused-{case}", printed.text)
 
 
-def test_an_inference_server_on_spot_is_refused(kubectl: Kubectl, team: Callable[[str], str]) -> None:
-    chat = deployment("chat", team("serving"), template(1, "vllm serve llama", restart=None, nodeSelector=SPOT))
-    printed = kubectl.apply(chat)
+SERVE = "vllm serve llama"
+OF_OTHER_TEAMS: dict[str, tuple[str, Callable[[str], Manifest]]] = {
+    "serving-on-spot": (
+        "serving",
+        lambda ns: deployment("chat", ns, template(1, SERVE, restart=None, nodeSelector=SPOT)),
+    ),
+    "serving-more-than-may-be-borrowed": (
+        "serving",
+        lambda ns: deployment("chat", ns, template(8, SERVE, restart=None), replicas=5),
+    ),
+    "serving-at-a-foreign-priority": (
+        "serving",
+        lambda ns: deployment("chat", ns, template(1, SERVE, restart=None, priorityClassName="urgent")),
+    ),
+    "platform-more-than-may-be-borrowed": (
+        "platform",
+        lambda ns: job("reward", ns, template(8, DURABLE), parallelism=5, completions=5),
+    ),
+    "platform-at-a-foreign-priority": (
+        "platform",
+        lambda ns: job("reward", ns, template(8, DURABLE, priorityClassName="train-normal")),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OF_OTHER_TEAMS)
+def test_another_team_is_refused_with_the_text_that_is_kept(kubectl: Kubectl, team: Callable[[str], str], case: str) -> None:
+    name, make = OF_OTHER_TEAMS[case]
+    printed = kubectl.apply(make(team(name)))
     assert printed.code == 1, printed.text
-    assert_golden("refused-serving-on-spot", printed.text)
+    assert_golden(f"refused-{case}", printed.text)
+
+
+def _sees_every_gpu() -> Manifest:
+    body = template(command="jupyter lab")
+    body["spec"]["containers"][0]["env"] = [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]
+    return body
 
 
 WARNED: dict[str, Callable[[str], Manifest]] = {
@@ -64,6 +98,9 @@ WARNED: dict[str, Callable[[str], Manifest]] = {
     "bare-training-pod": lambda ns: pod("trainer", ns, template(1, DURABLE)),
     "spot-without-retries": lambda ns: job("llama-sft", ns, template(8, DURABLE, nodeSelector=SPOT), backoffLimit=0),
     "too-many-retries": lambda ns: job("llama-sft", ns, template(8, DURABLE), backoffLimit=100),
+    "grace-too-short-for-a-checkpoint": lambda ns: job("probe", ns, template(0, DURABLE), {QUEUE: "training-large"}),
+    "label-against-what-it-runs": lambda ns: job("llama-sft", ns, template(8, DURABLE), {"workload.ai/type": "evaluation"}),
+    "gpus-seen-without-asking": lambda ns: pod("viewer", ns, _sees_every_gpu()),
     "inferred-and-queued": lambda ns: job("llama-sft", ns, template(8, DURABLE)),
 }
 
@@ -75,10 +112,30 @@ def test_created_with_the_warning_that_is_kept(kubectl: Kubectl, research: str, 
     assert_golden(f"warned-{case}", printed.text)
 
 
-def test_a_release_manager_may_use_the_urgent_queue(webhook: Webhook, research: str) -> None:
+def test_training_of_unset_priority_is_warned_of_what_an_eviction_would_cost(kubectl: Kubectl, namespace: str) -> None:
+    """Of no team, so that nothing gives it a priority class."""
+    printed = kubectl.apply(job("llama-sft", namespace, template(8, TRAIN), suspend=True))
+    assert printed.code == 0, printed.text
+    assert_golden("warned-priority-unset", printed.text)
+
+
+def test_what_is_only_recorded_is_in_the_audit_log_and_nowhere_else(webhook: Webhook, kubectl: Kubectl, research: str) -> None:
+    before = len(webhook.findings("jobs", research))
+    cheap = job("eval", research, template(1, "python evaluate.py", priorityClassName="train-low"), {QUEUE: "eval-batch"})
+    printed = kubectl.apply(cheap)
+    assert printed.text == "job.batch/eval created\n"
+    recorded = eventually(lambda: webhook.findings("jobs", research)[before:], "the finding is in the audit log")
+    assert_golden("recorded-eval-not-on-spot", json.dumps(recorded[0], indent=2))
+
+
+def test_a_release_manager_may_use_the_urgent_queue_and_no_more_than_it_has(webhook: Webhook, research: str) -> None:
     release = webhook.cluster.kubectl.as_user("rita", "people", "release-managers")
     printed = release.apply(job("llama-sft", research, template(8, DURABLE), {QUEUE: "urgent-release"}))
     assert printed.code == 0, printed.text
+    twice = job("llama-sft-2", research, template(8, DURABLE), {QUEUE: "urgent-release"}, parallelism=2, completions=2)
+    printed = release.apply(twice)
+    assert printed.code == 1, printed.text
+    assert_golden("refused-more-than-the-urgent-queue-has", printed.text)
 
 
 def test_what_passes_once_its_fix_is_applied(kubectl: Kubectl, research: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 
@@ -123,6 +124,28 @@ def test_an_old_fault_stays_and_a_new_one_is_refused(webhook: Webhook, kubectl: 
         more = json.dumps({"spec": {"template": {"spec": {"containers": [{"name": "main", "resources": TWO_GPUS}]}}}})
         printed = kubectl.run("patch", "deployment", "web", "-n", namespace, "-p", more)
         assert RULE in printed.err
+
+
+def test_scaling_asks_the_quota_of_the_namespace_and_not_us(
+    webhook: Webhook, kubectl: Kubectl, team: Callable[[str], str]
+) -> None:
+    """A Scale holds a number and no template: what it costs is counted in Pods."""
+    serving = team("serving")
+    assert kubectl.apply(deployment("chat", serving, template(8, "vllm serve llama", restart=None))).code == 0
+
+    def scale(number: int) -> None:
+        kubectl("scale", "deployment/chat", f"--replicas={10 + number}", "-n", serving)
+
+    assert_unheard(webhook, scale, kind="Deployment")
+
+    def refused() -> list[str]:
+        conditions = kubectl.read("deployment", "chat", serving)["status"].get("conditions", ())
+        return [one["message"] for one in conditions if one["type"] == "ReplicaFailure"]
+
+    [text] = eventually(refused, "the quota stops it")
+    assert "exceeded quota: gpus" in text
+    # 40 GPUs are the team's.
+    assert len(webhook.cluster.api.list("pods", serving)) == 5
 
 
 def test_an_object_of_1_4_mebibytes_is_judged_and_updated(kubectl: Kubectl, namespace: str) -> None:

@@ -1,4 +1,4 @@
-"""Signalbox as installed: the overlay's manifests in the cluster, and `signalbox serve` as a process beside it.
+"""Signalbox as installed: the overlay's manifests in the cluster, `signalbox controller` and `signalbox serve` beside it.
 
 There is no kubelet to run the Deployment's Pods, so the Service is made to point at loopback; everything else is applied
 as it stands in manifests/.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+import ssl
 import sys
 import urllib.error
 import urllib.request
@@ -22,6 +23,8 @@ import yaml
 
 from .api import ApiError
 from .cluster import Cluster
+from .installed_controller import NAMESPACE as NAMESPACE
+from .installed_controller import InstalledController, Kubelet
 from .objects import deployment, gpu_mismatch, template
 from .processes import Process, free_ports
 from .waiting import eventually
@@ -29,7 +32,6 @@ from .waiting import eventually
 ROOT = Path(__file__).parents[2]
 SIGNALBOX = Path(sys.executable).with_name("signalbox")
 EXAMPLE = "overlays/example-64-gpus"
-NAMESPACE = "signalbox-system"
 REVIEWS = "signalbox_reviews_total{"
 # What people are allowed is not what is tested here: these may do everything that admission lets through.
 PEOPLE = "people"
@@ -47,10 +49,14 @@ class Webhook:
         for name in ("manifests", "policies"):
             shutil.copytree(ROOT / name, self.tree / name)
         self.policies = self.tree / "policies"
-        self.certificates = self.tree / "manifests" / "overlays" / "self-signed" / "certs"
-        self._issue_certificates()
+        self.certificates = cluster.folder / "tls"
         self._process: Process | None = None
         self.install()
+        self.controller = InstalledController(cluster, SIGNALBOX, self.policies)
+        self.controller.start()
+        self.kubelet = Kubelet(cluster.connect(), self.certificates)
+        # In a cluster its Pods wait for the Secret.
+        eventually((self.certificates / "tls.key").exists, "the controller has issued the certificate")
         self.start()
         self.wait_until_called()
 
@@ -73,22 +79,30 @@ class Webhook:
         """Apply the example's classes and namespaces, and Signalbox's own objects, its Service turned to loopback."""
         kubectl = self.cluster.kubectl
         kubectl("create", "clusterrolebinding", PEOPLE, "--clusterrole=cluster-admin", f"--group={PEOPLE}")
-        applied = [self._on_loopback(one) for one in self.render("overlays/self-signed") if one["kind"] != "Deployment"]
-        for objects in (self.example(), applied):
-            printed = kubectl.apply(*objects)
-            assert printed.code == 0, printed.text
+        printed = kubectl.apply(*self.example())
+        assert printed.code == 0, printed.text
+        self.apply_own()
         for namespace in ("team-research", "team-serving", "team-platform"):
             self.cluster.wait_for_namespace(namespace)
 
-    def start(self) -> None:
-        """Start `signalbox serve` and wait until it is ready."""
+    def apply_own(self, *kinds: str) -> None:
+        """Apply what the overlay holds, or only objects of these kinds; a Deployment's Pods nobody here could run."""
+        rendered = [one for one in self.render("overlays/self-signed") if one["kind"] != "Deployment"]
+        wanted = [self._on_loopback(one) for one in rendered if not kinds or one["kind"] in kinds]
+        printed = self.cluster.kubectl.apply(*wanted)
+        assert printed.code == 0, printed.text
+
+    def start(self, watching: bool = False) -> None:
+        """Start `signalbox serve` and wait until it is ready; it reads the example's folder, or watches the cluster."""
+        known = ("--watch-cluster", "--kubeconfig", self.cluster.kubeconfig)
+        folder = ("--cluster", self.tree / "manifests" / EXAMPLE)
         command: list[str | Path] = [
             SIGNALBOX,
             "serve",
             *("--cert", self.certificates / "tls.crt"),
             *("--key", self.certificates / "tls.key"),
             *("--policies", self.policies),
-            *("--cluster", self.tree / "manifests" / EXAMPLE),
+            *(known if watching else folder),
             *("--address", "127.0.0.1"),
             *("--port", str(self.port)),
             *("--metrics-port", str(self.metrics_port)),
@@ -141,6 +155,14 @@ class Webhook:
         counted = [line for line in lines if line.startswith(REVIEWS) and all(one in line for one in wanted)]
         return sum(float(line.rsplit(" ", 1)[1]) for line in counted)
 
+    def readiness(self) -> Manifest:
+        """What `/readyz?verbose` shows."""
+        trust = ssl.create_default_context(cafile=str(self.certificates / "ca.crt"))
+        url = f"https://localhost:{self.port}/readyz?verbose"
+        with urllib.request.urlopen(url, timeout=5, context=trust) as answer:
+            shown: Manifest = json.loads(answer.read())
+        return shown
+
     def crashes(self) -> list[str]:
         """Log lines about a fault of Signalbox itself; a test that leaves one has failed."""
         log = self.cluster.folder / "signalbox.log"
@@ -170,11 +192,6 @@ class Webhook:
                 return bool(answer.status == 200)
         except (urllib.error.URLError, ConnectionError):
             return False
-
-    def _issue_certificates(self) -> None:
-        log = self.cluster.processes.start("certs", [SIGNALBOX, "certs", "issue", "--out", self.certificates])
-        eventually(lambda: not log.running, "certificates are issued")
-        assert (self.certificates / "tls.key").exists(), log.tail()
 
     def _on_loopback(self, obj: Manifest) -> Manifest:
         if obj["kind"] == "Service":

@@ -1,7 +1,7 @@
 """``make fuzz``: odd AdmissionReviews through the whole request path, bytes in and bytes out, none of them twice.
 
-    python -m tests.fuzz --count 1000000 --seed 7 --jobs 2
-    python -m tests.fuzz --seed 7 --case 4711       that case alone: what was sent, what came back, and a smaller one
+python -m tests.fuzz --count 1000000 --seed 7 --jobs 2
+python -m tests.fuzz --seed 7 --case 4711       that case alone: what was sent, what came back, and a smaller one
 """
 
 from __future__ import annotations
@@ -84,11 +84,14 @@ def _work(pipe: Connection, prepared: Any, seed: int, first: int, step: int, cou
 
 def _report(total: Tally, seed: int, seconds: float) -> None:
     print(f"{total.line()}, {seconds:.0f} s, {total.reviews / max(seconds, 0.001):.0f} a second")
-    print(f"slowest {total.slowest * 1000:.0f} ms of CPU time, a body of {total.slowest_bytes:,} bytes (case {total.slowest_case})")
+    body = f"a body of {total.slowest_bytes:,} bytes (case {total.slowest_case})"
+    print(f"slowest {total.slowest * 1000:.0f} ms of CPU time, {body}")
     print(f"longest refusal {total.longest_message:,} bytes; memory of a process at most {total.memory} MiB")
     for (what, detail), (times, number) in sorted(total.found.items(), key=lambda item: -item[1][0]):
         print(f"\nFOUND {times} times: {what}: {detail}\n  python -m tests.fuzz --seed {seed} --case {number}")
-    print(f"\nseed {seed}, {total.reviews:,} reviews, {total.crashes} crashes, {sum(n for n, _ in total.found.values())} findings")
+    print(
+        f"\nseed {seed}, {total.reviews:,} reviews, {total.crashes} crashes, {sum(n for n, _ in total.found.values())} findings"
+    )
 
 
 if __name__ == "__main__":

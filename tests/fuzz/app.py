@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 import tempfile
 import time
 from dataclasses import dataclass
@@ -15,10 +16,11 @@ from prometheus_client import CollectorRegistry
 
 from signalbox.engine import Setup
 from signalbox.process import logs
+from signalbox.process.logs import Log
+from signalbox.process.repeats import Repeats
 from signalbox.server.app import Context, create_app
 from signalbox.server.body import SlowBodies
 from signalbox.server.lifecycle import Lifecycle
-from signalbox.process.logs import Log
 from signalbox.server.metrics import Meters
 from signalbox.server.notice import Notice, NoticeBoard
 from signalbox.server.source import LoadResult
@@ -48,7 +50,7 @@ class App:
     def __init__(self, worlds: list[Setup]) -> None:
         self._faults: list[str] = []
         self._folder = tempfile.TemporaryDirectory()
-        self._log = tempfile.TemporaryFile()
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the app
         # The log is written to the file descriptor: what is written is part of what is tested.
         logs._STDERR = self._log.fileno()
         self._apps = [self._app(setup) for setup in worlds]
@@ -108,7 +110,10 @@ class App:
     def _app(self, setup: Setup) -> Any:
         lifecycle = Lifecycle()
         board = NoticeBoard(Path(self._folder.name), lifecycle, Notice(0, None, None))
-        context = Context(_Fixed(setup), _Watched(self._faults), Log(), lifecycle, SlowBodies(0, 60.0), board)
+        # Every line is looked at: none is left out as a repetition.
+        every = Repeats(lines=sys.maxsize)
+        slow = SlowBodies(0, 60.0)
+        context = Context(_Fixed(setup), _Watched(self._faults), Log(), lifecycle, slow, board, repeats=every)
         return create_app(context).wsgi_app
 
 
@@ -128,7 +133,7 @@ class _Fixed:
     """A source whose setup never changes."""
 
     def __init__(self, setup: Setup) -> None:
-        self.in_force = LoadResult(setup)
+        self.in_force, self.files = LoadResult(setup), None
         self._setup = setup
 
     def current(self) -> Setup:

@@ -113,7 +113,9 @@ def _damaged(rng: Random, body: bytes) -> bytes:
     if chosen < 0.6:
         return body[:at] + bytes([rng.randrange(256)]) + body[at + 1 :]
     if chosen < 0.7:
-        return body[:at] + rng.choice((b"\xff\xfe", b"\\ud800", b"\x00", b"NaN", b"Infinity", b',"a":1', b"[" * 2000)) + body[at:]
+        return (
+            body[:at] + rng.choice((b"\xff\xfe", b"\\ud800", b"\x00", b"NaN", b"Infinity", b',"a":1', b"[" * 2000)) + body[at:]
+        )
     if chosen < 0.8:
         return orjson.dumps(anything(rng))
     if chosen < 0.9:

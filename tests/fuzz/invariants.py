@@ -117,7 +117,11 @@ def _patched(case: Case, response: Any, obj: Any, old: Any, operation: Any) -> A
         after = jsonpatch.JsonPatch(operations).apply(before, in_place=True)
     except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError) as error:
         raise Violation("a patch that does not apply", f"{type(error).__name__}: {error}"[:300]) from error
-    _hold({key: after.get(key) for key in kept} == kept and _identity(after) == identity, "a patch of what is not ours", _ops(response))
+    _hold(
+        {key: after.get(key) for key in kept} == kept and _identity(after) == identity,
+        "a patch of what is not ours",
+        _ops(response),
+    )
     return after
 
 

@@ -127,7 +127,9 @@ def _like(rng: Random, value: Any) -> Any:
         larger = value * 1000 if abs(value) < 2**40 else 0
         return rng.choice((larger, -value if abs(value) < 2**62 else 1, str(value), float(value)))
     if isinstance(value, str):
-        return rng.choice((value + rng.choice(TEXTS), rng.choice(TEXTS) + value, value[: len(value) // 2], value.upper(), value * 9))
+        return rng.choice(
+            (value + rng.choice(TEXTS), rng.choice(TEXTS) + value, value[: len(value) // 2], value.upper(), value * 9)
+        )
     if isinstance(value, list):
         return rng.choice((value[::-1], value + value, value[:1], [], [None, *value]))
     if isinstance(value, dict):

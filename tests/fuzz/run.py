@@ -134,22 +134,21 @@ def replay(seed: int, number: int) -> int:
     case = make_case(prepared.corpus, len(prepared.worlds), seed, number)
     app = App(prepared.worlds)
     try:
-        print(f"world {case.world}\n{(case.raw or case.body(case.object, case.old, case.envelope['operation'])).decode(errors='replace')}\n")
+        body = case.raw or case.body(case.object, case.old, case.envelope["operation"])
+        print(f"world {case.world}\n{body.decode(errors='replace')}\n")
         try:
             for answer in run_case(app, case):
                 print(f"{answer.status} in {answer.seconds * 1000:.1f} ms: {answer.body.decode(errors='replace')}")
         except Violation as violation:
             print(f"FOUND {violation.what}: {violation.detail}")
             smaller = _shrunk(app, case, violation)
-            print(f"\nsmallest that shows it: {case.envelope['operation']} of\n{_shown(smaller.object)}\nbefore:\n{_shown(smaller.old)}\nlater:\n{_shown(smaller.later)}")
+            print(f"\nsmallest that shows it: {case.envelope['operation']} of")
+            for title, obj in (("", smaller.object), ("before:", smaller.old), ("later:", smaller.later)):
+                print(title, orjson.dumps(obj, option=orjson.OPT_INDENT_2).decode())
             return 1
     finally:
         app.close()
     return 0
-
-
-def _shown(obj: Any) -> str:
-    return orjson.dumps(obj, option=orjson.OPT_INDENT_2).decode()
 
 
 def _shrunk(app: App, case: Case, violation: Violation) -> Case:

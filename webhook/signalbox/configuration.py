@@ -113,6 +113,7 @@ def load_setup_files(
     *,
     max_mode: Mode = Mode.ENFORCE,
     verify_patches: bool = False,
+    help_page: str = "",
     controllers: Controllers | None = None,
     now: datetime | None = None,
     view: ClusterView | None = None,
@@ -137,6 +138,7 @@ def load_setup_files(
         kinds=loaded_signs.kinds,
         max_mode=max_mode,
         verify_patches=verify_patches,
+        help_page=help_page,
     )
     every = (*problems, *sign_problems, *object_problems, *loaded_signs.problems, *loaded.problems, *cluster_problems)
     left_out = _left_out(every, [*documents, *sign_documents])

@@ -71,15 +71,18 @@ def name_of(view: WorkloadView) -> str:
     return f"{view.kind.kind} {clean(view.namespace)}/{name}" if view.namespace else f"{view.kind.kind} {name}"
 
 
-def refusal(findings: Sequence[Finding], view: WorkloadView, file: str = "FILE") -> str:
-    """The whole text of a refusal: every problem, what was seen, what to write instead."""
+def refusal(findings: Sequence[Finding], view: WorkloadView, file: str = "FILE", help_page: str = "") -> str:
+    """The whole text of a refusal: every problem, what was seen, what to write instead, and where to read on.
+
+    ``help_page`` is named where the policies that refuse name none.
+    """
     refused = [finding for finding in findings if finding.refuses]
     problems = f"{len(refused)} problem{'' if len(refused) == 1 else 's'}"
     lines = [f"{problems} with {describe(view)}"]
     if view.owner is not None:
         owner = f"{clean(view.owner.kind)} {clean(view.owner.name)}"
         lines += ["", f"  It was made by {owner}: mend that one, not this."]
-    tail = [*_way_out(refused, view), "", *_closing(refused, file)]
+    tail = [*_way_out(refused, view), "", *_closing(refused, file, help_page)]
     room = LIMIT - sum(len(line.encode()) + 1 for line in (*lines, *tail)) - 80
     for index, finding in enumerate(refused):
         block = ["", *finding_lines(finding, view.object)]
@@ -258,8 +261,8 @@ def _way_out(refused: Sequence[Finding], view: WorkloadView) -> list[str]:
     return ["", *wrap("", text, "  ", "  "), f"    metadata.labels[{TYPE_LABEL}]: data-processing"]
 
 
-def _closing(refused: Sequence[Finding], file: str) -> list[str]:
-    help_page = next((finding.help for finding in refused if finding.help), "")
+def _closing(refused: Sequence[Finding], file: str, help_page: str) -> list[str]:
+    help_page = next((finding.help for finding in refused if finding.help), help_page)
     again = f"  Try again without the cluster: kubectl signalbox check {file}"
     if not help_page:
         return [again]

@@ -75,3 +75,17 @@ def format_quantity(value: Quantity) -> str:
     if value.denominator == 1:
         return str(value.numerator)
     return f"{float(value):.3f}".rstrip("0").rstrip(".")
+
+
+_BYTES = ("memory", "ephemeral-storage", "hugepages-", "storage")
+_BINARY = ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki")
+
+
+def format_amount(resource: str, value: Quantity) -> str:
+    """An amount of a resource for people: bytes in the largest unit that they are whole in, anything else as a count."""
+    name = resource.removeprefix("requests.").removeprefix("limits.")
+    fitting = [unit for unit in _BINARY if value >= _SUFFIX[unit]] if name.startswith(_BYTES) else []
+    if not fitting:
+        return format_quantity(value)
+    unit = next((unit for unit in fitting if value % _SUFFIX[unit] == 0), fitting[0])
+    return f"{format_quantity(Fraction(value) / _SUFFIX[unit])}{unit}"

@@ -99,6 +99,15 @@ def _is_bounded(value: Any) -> bool:
     return not isinstance(value, list) or len(value) <= _MOST_MEMBERS
 
 
+def can_be_recorded(obj: JsonObject) -> bool:
+    """Whether the object has room for the record: metadata and annotations of another shape the API server refuses anyway.
+
+    What cannot be recorded is not written: a second pass would take it for its user's.
+    """
+    metadata = obj.get("metadata")
+    return metadata is None or (isinstance(metadata, dict) and isinstance(metadata.get("annotations"), dict | None))
+
+
 def write_record(recorder: Recorder, record: Record) -> None:
     """Writes the record into the object, if it differs from what stands there."""
     path: Path = ("metadata", "annotations", INJECTED)

@@ -9,7 +9,6 @@ from enum import Enum
 from typing import Any
 
 from signalbox.admission import Admission
-from signalbox.engine import Outcome
 from signalbox.fieldpath import Path, format_path
 from signalbox.finding import Finding, Result
 from signalbox.review import JsonObject
@@ -90,17 +89,20 @@ class Change:
     fields: tuple[FieldChange, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A request that is answered otherwise: ``title`` says what it is about, ``place`` where it stands or when it came."""
+
+    title: str
+    place: str
+    change: Change
+
+
 def answer_of(admission: Admission) -> Answer:
     """The answer to a request that went through /mutate and /validate."""
     outcomes = (admission.mutation, admission.decided)
     faults = tuple(f"{error.where}: {type(error.error).__name__}" for outcome in outcomes for error in outcome.errors)
     return Answer(admission.allowed, admission.decided.findings, admission.after, tuple(dict.fromkeys(faults)))
-
-
-def answer_of_outcome(outcome: Outcome, stored: JsonObject | None = None) -> Answer:
-    """The answer to one call of the webhook; ``stored`` is what would be stored after it, where that is compared too."""
-    faults = tuple(f"{error.where}: {type(error.error).__name__}" for error in outcome.errors)
-    return Answer(outcome.response.allowed, outcome.findings, stored, faults)
 
 
 def compare(before: Answer, after: Answer) -> Change | None:

@@ -5,14 +5,14 @@ Pod that leads a LeaderWorkerSet owns the StatefulSet of its workers) waits unti
 """
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable
 from datetime import datetime
 from enum import Enum
 from graphlib import TopologicalSorter
 
 from signalbox.controllers import Controllers
 from signalbox.review import JsonObject
-from signalbox.workload.kinds.kind import WorkloadKind, mapping, members
+from signalbox.workload.kinds.kind import mapping, members
 
 Key = tuple[str, str]
 """An API group and a kind."""
@@ -102,12 +102,6 @@ def owner_text(obj: JsonObject) -> str:
     """``Deployment web``: who the object says controls it, empty where nobody does."""
     owner = _controlling(mapping(obj.get("metadata")))
     return "" if owner is None else f"{owner.get('kind')} {owner.get('name')}"
-
-
-def key_of(obj: JsonObject, kinds: Mapping[Key, WorkloadKind]) -> Key | None:
-    """The key of an object of a kind that is judged; None for others."""
-    key = _key(obj)
-    return key if key in kinds else None
 
 
 def _key(obj: JsonObject) -> Key:

@@ -1,7 +1,7 @@
 """The workloads that a report shows: those with something to say, so many of them, the hardest hit first."""
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import count
 
 from signalbox.audit.result import Subject
@@ -44,11 +44,3 @@ def _weight(subject: Subject) -> tuple[int, float]:
     else:
         rank = int(any(finding.stands for finding in subject.findings))
     return rank, subject.accelerators.total
-
-
-def kept(subjects: Iterable[Subject], most: int) -> Largest:
-    """The largest of these."""
-    largest = Largest(most)
-    for subject in subjects:
-        largest.add(subject)
-    return largest

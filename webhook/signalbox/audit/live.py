@@ -8,10 +8,11 @@ from signalbox.apiserver.error import ApiError
 from signalbox.audit.family import Key, parents_first
 from signalbox.audit.listing import Item, Listed, Progress, Resource, discover, list_all
 from signalbox.audit.live_cluster import read_live_cluster
-from signalbox.audit.result import ScanError
+from signalbox.audit.result import EVERY_KIND, ScanError
 from signalbox.configuration import LoadedSetup, SetupFiles, load_setup_files
 from signalbox.controllers import Controllers
 from signalbox.engine import Setup
+from signalbox.last_good import NAMESPACE, LastGoodError, read_last_good
 from signalbox.message import clean
 from signalbox.policy.mode import Mode
 from signalbox.policy_listing import list_policy_objects
@@ -37,6 +38,17 @@ def live_setup(
     return load_setup_files(files, max_mode=max_mode, controllers=controllers, now=now, view=view), errors
 
 
+def policies_in_force(api: ApiServer, namespace: str = NAMESPACE) -> SetupFiles | None:
+    """The policies that the cluster's webhook judges by, files and objects, as its controller keeps them.
+
+    None where none are kept or this account may not read them.
+    """
+    try:
+        return read_last_good(api, namespace)
+    except (ApiError, LastGoodError):
+        return None
+
+
 def live_items(
     api: ApiServer,
     setup: Setup,
@@ -48,7 +60,7 @@ def live_items(
     try:
         found = list(discover(api, {key: kind for key, kind in setup.kinds.items() if key not in excluded}))
     except ApiError as error:
-        yield ScanError("the kinds of the cluster", clean(error, 300), "every kind")
+        yield ScanError("the kinds of the cluster", clean(error, 300), EVERY_KIND)
         return
     yield from (one for one in found if isinstance(one, ScanError))
     served = {one.key: one for one in found if isinstance(one, Resource)}

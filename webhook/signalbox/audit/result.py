@@ -110,6 +110,10 @@ class Subject:
         return any(finding.refuses_if_enforced for finding in self.findings)
 
 
+EVERY_KIND = "every kind"
+"""Stands for all kinds where it is not even known which there are."""
+
+
 @dataclass(frozen=True, slots=True)
 class ScanError:
     """Something that could not be read or judged. ``what`` names it: a kind, an object, a file with its line.

@@ -51,6 +51,17 @@ class Scan:
 
     def subjects(self, items: Iterable[Item]) -> Iterator[Subject]:
         """Every workload of the source, judged."""
+        for item in self.workloads(items):
+            try:
+                subject = self._judging.judge(item)
+            except Exception as error:  # noqa: BLE001 a fault of ours over one object: told, counted, and the others are judged
+                self.fault(item, error)
+                continue
+            self._judged[item.kind.text] += 1
+            yield subject
+
+    def workloads(self, items: Iterable[Item]) -> Iterator[Found]:
+        """What of a source is to be judged: nobody's child, and not at its end."""
         waiting: list[Found] = []
         for item in items:
             if isinstance(item, ScanError):
@@ -61,10 +72,13 @@ class Scan:
                 relation = self._family.meet((item.kind.group, item.kind.kind), item.obj)
                 if relation is Relation.WAITS and len(waiting) < _MOST_WAITING:
                     waiting.append(item)
-                else:
-                    yield from self._one(item, relation is Relation.CHILD)
-        for item in waiting:
-            yield from self._one(item, self._family.settle(item.obj) is Relation.CHILD)
+                elif self._counts(item, relation):
+                    yield item
+        yield from (item for item in waiting if self._counts(item, self._family.settle(item.obj)))
+
+    def fault(self, item: Found, error: Exception) -> None:
+        """A fault of ours over one object."""
+        self.note(ScanError(_name(item), f"fault of Signalbox: {type(error).__name__}: {clean(error, 200)}"))
 
     def note(self, error: ScanError) -> None:
         """Something could not be read or judged."""
@@ -92,21 +106,15 @@ class Scan:
             incomplete=frozenset(self._incomplete),
         )
 
-    def _one(self, item: Found, child: bool) -> Iterator[Subject]:
-        kind = item.kind.text
-        if child:
-            self._children[kind] += 1
-            return
-        try:
-            if item.stored and is_finished(item.obj, item.kind):
-                self._finished[kind] += 1
-                return
-            subject = self._judging.judge(item)
-        except Exception as error:  # noqa: BLE001 a fault of ours over one object: told, counted, and the others are judged
-            self.note(ScanError(_name(item), f"fault of Signalbox: {type(error).__name__}: {clean(error, 200)}"))
-            return
-        self._judged[kind] += 1
-        yield subject
+    def _counts(self, item: Found, relation: Relation) -> bool:
+        """Whether it is to be judged; else it is counted for what it is."""
+        if relation is Relation.CHILD:
+            self._children[item.kind.text] += 1
+            return False
+        if item.stored and is_finished(item.obj, item.kind):
+            self._finished[item.kind.text] += 1
+            return False
+        return True
 
 
 def _name(item: Found) -> str:

@@ -4,6 +4,7 @@ import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
@@ -87,6 +88,7 @@ def is_authority(certificate: x509.Certificate) -> bool:
         return False
 
 
+@lru_cache(maxsize=256)
 def signed_by(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
     """Whether that CA signed this certificate."""
     try:

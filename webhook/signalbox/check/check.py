@@ -1,7 +1,8 @@
 """A check: an identifier, typed parameters and a pure function, in one file of its own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -66,6 +67,22 @@ def named(view: WorkloadView, path: Path) -> str:
 def literal(patterns: tuple[str, ...] | list[str]) -> str:
     """The first pattern that is no glob: a value one can write. Empty where there is none."""
     return next((pattern for pattern in patterns if not any(mark in pattern for mark in "*?[")), "")
+
+
+# A namespace may have any number of queues; a message has not.
+_MOST_NAMED = 12
+
+
+def some_of(names: Sequence[str], word: str) -> str:
+    """Names to choose from, those nearest to ``word`` where there are many: ``a, b and 3 more``."""
+    if len(names) <= _MOST_NAMED:
+        return ", ".join(names)
+    return f"{', '.join(get_close_matches(word, names, _MOST_NAMED, cutoff=0.0))} and {len(names) - _MOST_NAMED} more"
+
+
+def close_to(word: str, names: Sequence[str]) -> str:
+    """The name that was most likely meant; empty where none is near."""
+    return next(iter(get_close_matches(word, names, 1, cutoff=0.6)), "")
 
 
 def container_name(container: JsonObject) -> str:

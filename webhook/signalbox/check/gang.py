@@ -74,7 +74,12 @@ _GROUP_ANNOTATIONS = (
 )
 # KubeRay's own, on the object: the operator makes the PodGroup.
 _RAY_GANG = "ray.io/gang-scheduling-enabled"
-_SCHEDULING_POLICY: Path = ("spec", "runPolicy", "schedulingPolicy")
+# What a PodGroup is made of: by Kubeflow's operators, and by JobSet in its fields of today and of before (KEP-969).
+_POLICIES: tuple[Path, ...] = (
+    ("spec", "runPolicy", "schedulingPolicy"),
+    ("spec", "scheduling", "schedulingPolicy", "gang"),
+    ("spec", "gangPolicy"),
+)
 _GROUP_FIELDS = ("schedulingGroup", "workloadRef")
 # Kueue queues what has no label in the queue of this name, where a namespace has one.
 _DEFAULT_QUEUE = "default"
@@ -107,7 +112,7 @@ def _gpu_pods(view: WorkloadView) -> int | None:
     if view.acts_as.runs not in ("once", "schedule") or view.acts_as.group in _NOT_ASKED or view.kind.kind == "Experiment":
         return None
     templates = view.templates
-    if (view.pods is not None and view.pods < 2) or any(template.partial for template in templates):
+    if (view.pods is not None and view.pods < 2) or any(template.partial or template.foreign for template in templates):
         return None
     total = 0
     for template in templates:
@@ -126,9 +131,10 @@ def _asked(view: WorkloadView) -> Iterator[Evidence]:
     places: list[Path] = [("metadata",), *view.kind.labelled(view.object)]
     places += [(*template.path, "metadata") for template in view.templates if template.path]
     for place in dict.fromkeys(places):
-        policy = (*place[:-1], *_SCHEDULING_POLICY)
-        if mapping(value_at(view.object, policy)):
-            yield Evidence(policy, "", "a PodGroup is made of it")
+        for way in _POLICIES:
+            policy = (*place[:-1], *way)
+            if type(value_at(view.object, policy)) is dict:
+                yield Evidence(policy, "", "a PodGroup is made of it")
         metadata = mapping(value_at(view.object, place))
         for section, names in (("labels", _GROUP_LABELS), ("annotations", _GROUP_ANNOTATIONS)):
             present = metadata.get(section)

@@ -32,6 +32,7 @@ from pydantic import Field
 
 from signalbox.check.check import Check, Parameters
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
+from signalbox.workload.labels import QUEUE_LABEL
 
 _WORDS = {
     "demanded": "It demands spot nodes",
@@ -56,6 +57,10 @@ def run(subject: CheckSubject, parameters: SpotAllowedParameters) -> list[Proble
     if state == "no":
         fix = Fix("add your provider's spot node label to the Pod's nodeSelector.")
         return [Problem(f"{_WORDS[state]}, and only spot work belongs here.", (), fix, key=state)]
+    if any(evidence.path[-1] == QUEUE_LABEL for evidence in spot.evidence):
+        may = "leads to spot nodes alone" if state == "demanded" else "may put it on spot nodes"
+        message = f"Its queue {may}, which are taken back without notice; this work must not be interrupted."
+        return [Problem(message, spot.evidence, Fix("name a queue that has other nodes, or select those."), key=state)]
     # The last members first, so that an index still means the same member when its turn comes.
     paths = sorted({evidence.path for evidence in spot.evidence}, key=lambda path: [str(step).zfill(6) for step in path])
     edits = tuple(Edit(path, removes=True) for path in reversed(paths))

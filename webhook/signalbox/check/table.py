@@ -14,9 +14,12 @@ from signalbox.check.gpu_requests import CHECK as GPU_REQUESTS
 from signalbox.check.image_tag import CHECK as IMAGE_TAG
 from signalbox.check.label_contradicted import CHECK as LABEL_CONTRADICTED
 from signalbox.check.priority_allowed import CHECK as PRIORITY_ALLOWED
+from signalbox.check.priority_exists import CHECK as PRIORITY_EXISTS
 from signalbox.check.protected_labels import CHECK as PROTECTED_LABELS
 from signalbox.check.queue_allowed import CHECK as QUEUE_ALLOWED
+from signalbox.check.queue_exists import CHECK as QUEUE_EXISTS
 from signalbox.check.queue_required import CHECK as QUEUE_REQUIRED
+from signalbox.check.quota_feasible import CHECK as QUOTA_FEASIBLE
 from signalbox.check.restart_budget import CHECK as RESTART_BUDGET
 from signalbox.check.serving_availability import CHECK as SERVING_AVAILABILITY
 from signalbox.check.shared_storage import CHECK as SHARED_STORAGE
@@ -35,9 +38,12 @@ _ALL: tuple[Check, ...] = (
     IMAGE_TAG,
     LABEL_CONTRADICTED,
     PRIORITY_ALLOWED,
+    PRIORITY_EXISTS,
     PROTECTED_LABELS,
     QUEUE_ALLOWED,
+    QUEUE_EXISTS,
     QUEUE_REQUIRED,
+    QUOTA_FEASIBLE,
     RESTART_BUDGET,
     SERVING_AVAILABILITY,
     SHARED_STORAGE,

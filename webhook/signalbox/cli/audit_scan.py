@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 _HELP = """Say who would be refused if their workloads were made now: by rule, by team and by kind.
 
-Without FILES everything in the cluster of the kubeconfig is judged, as it stands, by the policies of --policies, or by the
-shipped ones with those that the cluster holds as objects. What a controller made of a workload is counted under it, and work
-that has ended asks for nothing any more. Who applied a workload is not known: rules on users and groups are not judged.
+Without FILES everything in the cluster of the kubeconfig is judged, as it stands: by the policies of --policies, else by
+those in force there, else by the shipped ones with those that the cluster holds as objects. What a controller made of a
+workload is counted under it, and work that has ended asks for nothing any more. Who applied a workload is not known: rules
+on users and groups are not judged.
 
 FILES are manifests and folders of them, or - for standard input: they are judged as `signalbox check` does.
 
@@ -91,8 +92,7 @@ def command(
     setup = _chosen(source.setup, rules)
     scan, tally = Scan(setup, now, excluded=source.excluded), Tally()
     largest = Largest(_SHOWN_HTML if output == "html" else _SHOWN)
-    written = {"json": JsonLines, "csv": CsvRows}.get(output)
-    stream = written(every) if written is not None else None
+    stream = JsonLines(every) if output == "json" else CsvRows(every) if output == "csv" else None
     for error in source.errors:
         scan.note(error)
     try:
@@ -118,6 +118,10 @@ def command(
     if output in ("csv", "html"):
         for one in summary.errors:
             err.line(f"signalbox: {one.what}: {one.text}")
+    if not summary.objects and not summary.error_count and (namespaces or kinds):
+        # A mistyped name must not pass for "nothing is wrong".
+        err.line(f"signalbox: no workload in {', '.join((*namespaces, *kinds))}, nothing was judged")
+        return UNUSABLE
     threshold = _MODES[fail_on]
     if threshold is not None and _fails(tally, threshold):
         return REFUSED

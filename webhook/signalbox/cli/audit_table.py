@@ -1,6 +1,6 @@
 """What ``audit`` says on a terminal: the sums by rule, team and kind, then the workloads hit hardest."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from signalbox.audit.as_json import by_weight, heaviest
 from signalbox.audit.largest import Largest
@@ -46,28 +46,28 @@ def write_table(
 def _write_head(summary: ScanSummary, tally: Tally, others: Sequence[Manifest], out: Terminal) -> None:
     total = tally.total
     parts = [_count(total.workloads, "workload") + " judged"]
-    parts += [f"{_sum(counts):,} {words}" for counts, words in _beside(summary) if counts]
+    children, ended = sum(summary.children.values()), sum(summary.finished.values())
+    if children:
+        parts.append(f"{_count(children, 'child', 'children')} counted under them")
+    if ended:
+        parts.append(f"{ended:,} ended already")
     if others:
         parts.append(f"{_count(len(others), 'other object')} skipped: {kinds_of(list(others))}")
     for line in wrap("", ", ".join(parts), "", "  "):
         out.line(line)
     if not total.workloads:
         return
-    asked = (
-        f" and {number(total.refused_accelerators)} of {number(total.accelerators)} accelerators" if total.accelerators else ""
-    )
-    today = f"{total.refused:,} of {_count(total.workloads, 'workload')}{asked}" if total.refused else "nothing"
+    today = f"{total.refused:,} of {_count(total.workloads, 'workload')}" if total.refused else "nothing"
+    if total.refused_accelerators:
+        today += f", with {number(total.refused_accelerators)} of {number(total.accelerators)} accelerators"
     out.line(f"would be refused today: {today}", *(("red", "bold") if total.refused else ("green", "bold")))
     more = total.if_enforced - total.refused
     if more:
         asked = number(total.if_enforced_accelerators - total.refused_accelerators)
-        out.line(f"and if every rule were enforced: {more:,} more, with {asked} accelerators", "yellow", "bold")
+        held = f", with {asked} accelerators" if asked != "0" else ""
+        out.line(f"if every rule were enforced: {more:,} more{held}", "yellow", "bold")
     if tally.unknown_amounts:
         out.line(f"how many accelerators {_count(tally.unknown_amounts, 'workload')} ask for is not known in full", "dim")
-
-
-def _beside(summary: ScanSummary) -> tuple[tuple[Mapping[str, int], str], ...]:
-    return ((summary.children, "children counted under them"), (summary.finished, "ended already"))
 
 
 def _write_rules(tally: Tally, out: Terminal) -> None:
@@ -120,7 +120,8 @@ def _write_groups(title: str, groups: Iterable[GroupTally], out: Terminal) -> No
         more = group.if_enforced - group.refused
         today = _with_accelerators(group.refused, group.refused_accelerators)
         later = _with_accelerators(more, group.if_enforced_accelerators - group.refused_accelerators)
-        text = f"  {clean(group.name, width):<{width}}  {group.workloads:>9,}  {number(group.accelerators):>12}  {today:>13}  {later:>16}"
+        name, asked = f"{clean(group.name, width):<{width}}", number(group.accelerators)
+        text = f"  {name}  {group.workloads:>9,}  {asked:>12}  {today:>13}  {later:>16}"
         out.line(text.rstrip(), *(("red",) if group.refused else ("yellow",) if more else ()))
     if len(listed) > _MOST_ROWS:
         out.line(f"  and {len(listed) - _MOST_ROWS} more: -o json lists them all", "dim")
@@ -141,7 +142,10 @@ def _write_largest(largest: Largest, children_of: Callable[[str], int], out: Ter
         mark, style = (out.marks.refused, "red") if subject.refused else (out.marks.warned, "yellow")
         if not any(finding.stands or finding.result is Result.ERROR for finding in subject.findings):
             mark, style = " ", "dim"
-        out.line(f"{out.styled(mark[0], style, 'bold')} {subject_text(subject, children_of(subject.uid))}")
+        first, *rest = wrap("", subject_text(subject, children_of(subject.uid)), "  ", "    ")
+        out.line(f"{out.styled(mark[0], style, 'bold')} {first[2:]}")
+        for line in rest:
+            out.line(line)
         for finding in subject.findings[:_MOST_FINDINGS]:
             _wrapped(f"[{finding.rule}] {finding.mode.text}{_why(finding)}: {finding.message}", out, "dim")
         if len(subject.findings) > _MOST_FINDINGS:
@@ -191,10 +195,6 @@ def number(amount: float) -> str:
 
 def _width(names: Iterable[str]) -> int:
     return min(_LONGEST_NAME, max((len(name) for name in names), default=0))
-
-
-def _sum(counts: Mapping[str, int]) -> int:
-    return sum(counts.values())
 
 
 def _count(amount: int, thing: str, things: str = "") -> str:

@@ -26,10 +26,13 @@ Examples:
   signalbox check job.yaml
   helm template . | signalbox check - -n research --as ada --as-group research
   signalbox check job.yaml --fix > fixed.yaml
-  kubectl get ns,priorityclasses,localqueues -A -o yaml > cluster/now.yaml
+  kubectl get ns,priorityclasses,workloadpriorityclasses,localqueues,clusterqueues,cohorts,resourceflavors,resourcequotas -A -o yaml > cluster/now.yaml
   signalbox check manifests/ --cluster cluster/
+  signalbox check manifests/ --table
 
-What only the cluster or the user could tell (labels of a namespace, groups) is listed as not judged.
+What only the cluster or the user could tell (a namespace's labels, queues and quotas, groups) is listed as not judged. Kinds
+that the cluster does not have (Kueue's) are left out of the list for kubectl; clustertrainingruntimes and trainingruntimes
+may be added.
 """
 
 
@@ -39,6 +42,7 @@ What only the cluster or the user could tell (labels of a namespace, groups) is 
 @user_options
 @setup_options
 @click.option("--fix", is_flag=True, help="Write the mutated manifests, with the fixes applied, to stdout as YAML.")
+@click.option("--table", is_flag=True, help="One table over all workloads: what each rule refuses, warns of and why.")
 @OUTPUT
 def command(
     files: tuple[str, ...],
@@ -50,6 +54,7 @@ def command(
     cluster: str | None,
     max_mode: str,
     fix: bool,
+    table: bool,
     output: str,
 ) -> int:
     """Judges every workload document; 1 when one would be refused."""
@@ -58,6 +63,8 @@ def command(
 
     if fix and output == "json":
         raise click.UsageError("--fix writes YAML, it cannot be had with -o json")
+    if table and (fix or output == "json"):
+        raise click.UsageError("--table is for reading, it cannot be had with --fix or -o json")
     setup = load(SetupOptions(policies, signs, cluster, max_mode))
     read = read_manifests(files)
     err = stderr()
@@ -74,6 +81,9 @@ def command(
         refused = write_fixed(setup, read.objects, asked, stdout(), err)
     elif output == "json":
         refused = _print_json(setup, workloads, asked)
+    elif table:
+        refused = _print_table(setup, workloads, asked, stdout())
+        _summary(len(workloads), refused, others, len(read.problems), stdout())
     else:
         refused = _print_text(setup, workloads, asked, len(files) > 1 or os.path.isdir(files[0]), stdout())
         _summary(len(workloads), refused, others, len(read.problems), stdout())
@@ -92,6 +102,19 @@ def _print_json(setup: "Setup", workloads: "list[Manifest]", asked: "Asked") -> 
         admission = admit(setup, manifest.value, asked, now)
         refused += not admission.allowed
         click.echo(json_line(report_json(manifest, admission)))
+    return refused
+
+
+def _print_table(setup: "Setup", workloads: "list[Manifest]", asked: "Asked", out: Terminal) -> int:
+    from signalbox.admission import admit
+    from signalbox.cli.tally import Tally
+
+    now, refused, tally = datetime.now(UTC), 0, Tally()
+    for manifest in workloads:
+        admission = admit(setup, manifest.value, asked, now)
+        refused += not admission.allowed
+        tally.add(manifest, admission)
+    tally.write(out)
     return refused
 
 

@@ -5,12 +5,15 @@ from pathlib import Path
 import click
 
 from signalbox.cli.environment_option import option
+from signalbox.policy.mode import MODE_WORDS
 from signalbox.process.logs import LEVELS
 
 _HELP = """Run the controller: the only part of Signalbox that writes into the cluster.
 
 It makes and renews the CA and the serving certificate (Secrets signalbox-ca and signalbox-tls), keeps the caBundle of the
 webhook configurations right, and says in log and metrics when somebody deleted or loosened one; it does not put that back.
+It keeps the last policies without a fault for servers that start (ConfigMap signalbox-last-good-policies), and writes into
+the status of each policy object whether workloads are judged by it.
 Several replicas may run: the one that holds the Lease works. Every option can be given as an environment variable,
 SIGNALBOX_NAMESPACE for --namespace.
 
@@ -21,6 +24,7 @@ Examples:
   signalbox controller --no-certificates           cert-manager, or somebody else, takes care of them
 """
 _PORT = click.IntRange(0, 65535)
+_FILE = click.Path(path_type=Path)
 
 
 @click.command(help=_HELP, short_help="Run the controller: certificates, caBundle, and what else writes.")
@@ -48,6 +52,13 @@ _PORT = click.IntRange(0, 65535)
 @option(
     "--configuration-seconds", type=click.FloatRange(0.1, 3600), default=10.0, help="How often the configurations are compared."
 )
+@option("--policies", type=_FILE, multiple=True, show_default="the shipped set", help="As in signalbox serve; repeatable.")
+@option("--signs", type=_FILE, multiple=True, show_default=False, help="As in signalbox serve; repeatable.")
+@option("--max-mode", type=click.Choice(MODE_WORDS), default="enforce", help="As in signalbox serve.")
+@option("--scan-minutes", type=click.FloatRange(0, 10080), default=10.0, help="Between two scans of the cluster; 0: no scan.")
+@option("--scan-longest-minutes", type=click.FloatRange(0.1, 10080), default=30.0, help="After that a scan is ended.")
+@option("--scan-memory", type=click.IntRange(128, 65536), default=512, help="What a scan may use, in MiB.")
+@option("--scan-reports/--no-scan-reports", default=True, help="Whether a scan writes report objects.")
 @option("--metrics-address", default="127.0.0.1", help="Where /metrics, /livez and /readyz listen.")
 @option("--metrics-port", type=_PORT, default=9090, help="0 takes a free one.")
 @option("--no-metrics", is_flag=True, show_default=False, help="No listener.")
@@ -66,6 +77,13 @@ def command(
     expected: Path | None,
     audit_only: bool,
     configuration_seconds: float,
+    policies: tuple[Path, ...],
+    signs: tuple[Path, ...],
+    max_mode: str,
+    scan_minutes: float,
+    scan_longest_minutes: float,
+    scan_memory: int,
+    scan_reports: bool,
     metrics_address: str,
     metrics_port: int,
     no_metrics: bool,
@@ -89,6 +107,13 @@ def command(
         expected=expected,
         audit_only=audit_only,
         configuration_seconds=configuration_seconds,
+        policies=policies,
+        signs=signs,
+        max_mode=max_mode,
+        scan_minutes=scan_minutes,
+        scan_longest_minutes=scan_longest_minutes,
+        scan_memory=scan_memory,
+        scan_reports=scan_reports,
         metrics_address=metrics_address,
         metrics_port=None if no_metrics else metrics_port,
         stop_seconds=stop_seconds,

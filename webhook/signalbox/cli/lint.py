@@ -8,6 +8,7 @@ import click
 
 from signalbox.cli.errors import REFUSED, CommandError
 from signalbox.cli.json_line import json_line
+from signalbox.cli.live_policies import live_options, read_policies
 from signalbox.cli.setup_options import OUTPUT, PATHS, SIGNS
 from signalbox.cli.terminal import Terminal, stderr, stdout
 
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 _HELP = """Find mistakes in policy files: all of them in one run, with file, line, column and key path.
 
-PATH is a file or a folder (its tests folder is left out); without one, the shipped policies are read.
+PATH is a file or a folder (its tests folder is left out); without one, the shipped policies are read. With --live the
+policies that stand in the cluster as objects are read with them, as a server does.
 Warnings, such as an exception that has ended, leave the exit code at 0.
 
 \b
@@ -24,22 +26,26 @@ Examples:
   signalbox lint
   signalbox lint policies/ team-policies.yaml
   signalbox lint policies/ -o json | jq .message
+  signalbox lint policies/ --live
 """
 
 
 @click.command(help=_HELP, short_help="Find mistakes in policy files.")
 @PATHS
 @SIGNS
+@live_options
 @OUTPUT
-def command(paths: tuple[str, ...], signs: tuple[str, ...], output: str) -> int:
+def command(
+    paths: tuple[str, ...], signs: tuple[str, ...], live: bool, kubeconfig: str | None, context: str | None, output: str
+) -> int:
     """Prints every problem; 1 where one is an error."""
-    from signalbox.configuration import NOT_POLICIES, load_setup
+    from signalbox.configuration import NOT_POLICIES, load_setup_files
     from signalbox.manifests import SUFFIXES, other_files
 
     missing = [path for path in (*paths, *signs) if not Path(path).exists()]
     if missing:
         raise CommandError(f"{missing[0]}: there is no such file or folder")
-    loaded = load_setup([Path(path) for path in paths] or None, [Path(path) for path in signs], now=datetime.now(UTC))
+    loaded = load_setup_files(read_policies(paths, signs, live, kubeconfig, context), now=datetime.now(UTC))
     out, err = stdout(), stderr()
     for problem in loaded.problems:
         if output == "json":

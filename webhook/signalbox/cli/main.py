@@ -14,6 +14,8 @@ _MODULES = {
     "check": ("check", "Say what the webhook would say to manifests."),
     "explain": ("explain", "Explain what a workload is taken for, line by line, and what follows."),
     "audit": ("audit", "Say who would be refused, before anyone is."),
+    "diff": ("diff", "Say what a changed policy set would change."),
+    "replay": ("replay", "Judge recorded requests by other policies."),
     "inspect": ("inspect", "Show what Signalbox takes a workload for, and why."),
     "lint": ("lint", "Find mistakes in policy files."),
     "test": ("test", "Run the test cases of policies."),

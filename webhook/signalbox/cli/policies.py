@@ -3,7 +3,8 @@
 import click
 import orjson
 
-from signalbox.cli.setup_options import SetupOptions, load_all, policies_option, stop_at
+from signalbox.cli.live_policies import live_options, read_policies
+from signalbox.cli.setup_options import policies_option, stop_at
 from signalbox.cli.terminal import stdout
 
 _LIST_HELP = """List the policies in the order in which they inject, with their rules.
@@ -12,6 +13,7 @@ _LIST_HELP = """List the policies in the order in which they inject, with their 
 Examples:
   signalbox policies list
   signalbox policies list --policies team-policies/ -o json
+  signalbox policies list --live
 """
 
 
@@ -22,12 +24,14 @@ def command() -> None:
 
 @command.command("list", help=_LIST_HELP, short_help="List the policies and their rules.")
 @policies_option("Policies to list; repeatable.")
+@live_options
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: one array.")
-def list_policies(policies: tuple[str, ...], output: str) -> None:
+def list_policies(policies: tuple[str, ...], live: bool, kubeconfig: str | None, context: str | None, output: str) -> None:
     """Prints every policy."""
     from signalbox.cli.policy_list import policies_json, write_policies
+    from signalbox.configuration import load_setup_files
 
-    loaded = load_all(SetupOptions(policies))
+    loaded = load_setup_files(read_policies(policies, (), live, kubeconfig, context))
     stop_at(loaded.errors)
     if output == "json":
         click.echo(orjson.dumps(policies_json(loaded), option=orjson.OPT_INDENT_2))

@@ -1,7 +1,7 @@
 """What to look at, in files or in a live cluster: the options of ``audit`` and ``diff``, and the source they amount to."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from signalbox.audit.family import Key
     from signalbox.audit.listing import Item
     from signalbox.audit.result import ScanError
-    from signalbox.configuration import LoadedSetup
+    from signalbox.configuration import LoadedSetup, SetupFiles
     from signalbox.engine import Setup
-    from signalbox.manifests import Manifest
+    from signalbox.manifests import Manifest, Manifests
     from signalbox.workload.kinds.kind import WorkloadKind
 
 
@@ -66,9 +66,9 @@ def connection_options(command: Command) -> Command:
     rate = click.option(
         "--per-second",
         type=click.FloatRange(min=0.1),
-        default=20.0,
+        default=50.0,
         metavar="N",
-        help="At most so many pages of 500 objects a second.  [default: 20]",
+        help="At most so many pages of 500 objects a second.  [default: 50]",
     )
     context = click.option("--context", help="The kubeconfig's context.  [default: its current one]")
     path = click.option("--kubeconfig", type=click.Path(), help="Which cluster.  [default: the Pod's own, else KUBECONFIG]")
@@ -101,10 +101,7 @@ def connected(options: ScanOptions) -> "ApiServer":
 
 
 def _files(options: ScanOptions, by: SetupOptions, now: datetime, err: Terminal) -> Source | None:
-    from signalbox.audit.manifest_source import from_manifests
-    from signalbox.cli.inputs import nothing_to_judge
     from signalbox.configuration import load_setup
-    from signalbox.manifests import read_manifests
 
     loaded = load_setup(
         [Path(path) for path in by.policies] or None,
@@ -115,29 +112,69 @@ def _files(options: ScanOptions, by: SetupOptions, now: datetime, err: Terminal)
     )
     setup = loaded.setup
     excluded = excluded_kinds(options.kinds, setup.kinds)
-    read = read_manifests(options.files)
-    if nothing_to_judge(read, err):
+    read = read_files(options.files, err)
+    if read is None:
         return None
-    items = from_manifests(read, setup.kinds, setup.controllers, options.namespaces, excluded)
+    items = items_of(None, read, setup, options, excluded, Progress())
     others = tuple(manifest for manifest in read.objects if (manifest.group, manifest.kind) not in setup.kinds)
     return Source(setup, items, excluded, policy_errors(loaded, err), Progress(), others)
 
 
 def _live(options: ScanOptions, by: SetupOptions, now: datetime, err: Terminal) -> Source:
-    from signalbox.audit.live import live_items, live_setup
-    from signalbox.configuration import read_setup_files
+    from signalbox.audit.live import live_setup
 
     if by.cluster:
         raise click.UsageError("--cluster is for FILES: a live cluster is asked what it knows")
     api = connected(options)
     progress = Progress()
     progress("what the cluster knows", 0, 1)
-    files = read_setup_files([Path(path) for path in by.policies] or None, [Path(path) for path in by.signs])
-    loaded, unread = live_setup(api, files, now, policy_objects=not by.policies, max_mode=Mode.parse(by.max_mode))
+    files, objects = _policies(api, by)
+    loaded, unread = live_setup(api, files, now, policy_objects=objects, max_mode=Mode.parse(by.max_mode))
     progress.close()
     excluded = excluded_kinds(options.kinds, loaded.setup.kinds)
-    items = live_items(api, loaded.setup, options.namespaces, excluded, progress)
+    items = items_of(api, None, loaded.setup, options, excluded, progress)
     return Source(loaded.setup, items, excluded, (*unread, *policy_errors(loaded, err)), progress)
+
+
+def _policies(api: "ApiServer", by: SetupOptions) -> "tuple[SetupFiles, bool]":
+    """What to judge a cluster by, and whether its policy objects come on top: those named, else those in force there."""
+    from signalbox.audit.live import policies_in_force
+    from signalbox.configuration import read_setup_files
+
+    signs = [Path(path) for path in by.signs]
+    if by.policies:
+        return read_setup_files([Path(path) for path in by.policies], signs), False
+    in_force = policies_in_force(api)
+    if in_force is None:
+        return read_setup_files(None, signs), True
+    more = read_setup_files([], signs)
+    return replace(in_force, signs=(*in_force.signs, *more.signs)), False
+
+
+def read_files(files: tuple[str, ...], err: Terminal) -> "Manifests | None":
+    """The manifests of the files; None where there is nothing at all, which has been told."""
+    from signalbox.cli.inputs import nothing_to_judge
+    from signalbox.manifests import read_manifests
+
+    read = read_manifests(files)
+    return None if nothing_to_judge(read, err) else read
+
+
+def items_of(
+    api: "ApiServer | None",
+    read: "Manifests | None",
+    setup: "Setup",
+    options: ScanOptions,
+    excluded: "frozenset[Key]",
+    progress: Progress,
+) -> "Iterable[Item]":
+    """What there is to judge: in the cluster, or where there is none to ask in the files that were read."""
+    from signalbox.audit.live import live_items
+    from signalbox.audit.manifest_source import from_manifests
+
+    if api is not None:
+        return live_items(api, setup, options.namespaces, excluded, progress)
+    return () if read is None else from_manifests(read, setup.kinds, setup.controllers, options.namespaces, excluded)
 
 
 def policy_errors(loaded: "LoadedSetup", err: Terminal) -> "tuple[ScanError, ...]":

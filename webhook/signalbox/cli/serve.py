@@ -1,14 +1,19 @@
 """``signalbox serve``: the webhook itself."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from signalbox.cli.environment_option import option
+from signalbox.cli.ledger_options import ledger_options
 from signalbox.controllers import JOB_SET_CONTROLLER, KUEUE_CONTROLLER
 from signalbox.policy.mode import MODE_WORDS, Mode
 from signalbox.process.logs import LEVELS
 from signalbox.server.options import BODY_LIMIT
+
+if TYPE_CHECKING:
+    from signalbox.audit.ledger.options import LedgerOptions
 
 _HELP = """Run the webhook: /mutate, /validate, /livez, /readyz over TLS, /metrics on a listener of its own.
 
@@ -50,8 +55,10 @@ _MODE = click.Choice(MODE_WORDS)
 @option("--body-seconds", type=click.FloatRange(0.1, 600), default=5.0, help="What a client gets to send its body.")
 @option("--body-limit", type=click.IntRange(1024), default=BODY_LIMIT, help="The largest body, in bytes.")
 @option("--verify-patches", is_flag=True, show_default=False, help="Apply each patch before it is sent, and drop a wrong one.")
+@option("--help-page", default="", show_default=False, help="Named below refusals, unless the policy names a page.")
 @option("--kueue-account", default=KUEUE_CONTROLLER, help="The user name of Kueue's controller.")
 @option("--jobset-account", default=JOB_SET_CONTROLLER, help="The user name of JobSet's controller.")
+@ledger_options
 @option("--log-level", type=click.Choice(list(LEVELS)), default="info", help="The lowest one.")
 def command(
     cert: str,
@@ -78,8 +85,10 @@ def command(
     body_seconds: float,
     body_limit: int,
     verify_patches: bool,
+    help_page: str,
     kueue_account: str,
     jobset_account: str,
+    ledger: "LedgerOptions | None",
     log_level: str,
 ) -> int:
     """Serves until SIGTERM."""
@@ -99,6 +108,7 @@ def command(
         cluster=Path(cluster) if cluster else None,
         max_mode=Mode.parse(max_mode),
         verify_patches=verify_patches,
+        help_page=help_page,
         controllers=default_controllers(kueue_account, jobset_account),
     )
     options = ServerOptions(
@@ -118,6 +128,7 @@ def command(
         body_limit=body_limit,
         log_level=log_level,
         cluster=ClusterOptions(kubeconfig, context, namespace, cluster_wait) if watch_cluster else None,
+        ledger=ledger,
     )
 
     return run_server(options, loader)

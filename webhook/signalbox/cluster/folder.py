@@ -1,9 +1,9 @@
 """A cluster view from files: what ``kubectl get namespaces,priorityclasses,localqueues,… -A -o yaml`` prints, in a folder.
 
 A kind of which the folder holds no object was not asked for, so all of it is unknown. Where it holds one, the list is taken
-as whole, and a name that is not in it is known to be absent. Two kinds often have no object at all: where there is a
-ClusterQueue, its LocalQueues and Cohorts were asked for too. Namespaces are the exception: one that is missing may be made
-together with the workload, so its labels stay unknown.
+as whole, and a name that is not in it is known to be absent. Some kinds often have no object at all: where there is a
+ClusterQueue, LocalQueues, Cohorts and ResourceQuotas were asked for too. Namespaces are the exception: one that is missing
+may be made together with the workload, so its labels stay unknown.
 """
 
 from signalbox.cluster.resources import KUEUE, WATCHED_BY_KIND
@@ -12,6 +12,7 @@ from signalbox.manifests import Manifests, read_manifests
 from signalbox.source import SourceProblem
 
 _CLUSTER_QUEUE = (KUEUE, "ClusterQueue")
+_ASKED_FOR_WITH_IT = ((KUEUE, "LocalQueue"), (KUEUE, "Cohort"), ("", "ResourceQuota"))
 
 
 def read_cluster(folder: str) -> tuple[ClusterState, tuple[SourceProblem, ...]]:
@@ -34,7 +35,7 @@ def cluster_of(found: Manifests) -> tuple[ClusterState, tuple[SourceProblem, ...
             at = manifest.document.position(fault.path)
             problems.append(SourceProblem(manifest.file, at.line, at.column, fault.text))
     if _CLUSTER_QUEUE in kinds:
-        kinds.update({(KUEUE, "LocalQueue"): None, (KUEUE, "Cohort"): None})
+        kinds.update(dict.fromkeys(_ASKED_FOR_WITH_IT))
     for key in kinds:
         cluster.synced(*key)
     return cluster, tuple(problems)

@@ -96,6 +96,3 @@ WATCHED_BY_KIND: Mapping[tuple[str, str], WatchedKind] = {(one.group, one.kind):
 POLICY_OBJECTS: tuple[WatchedKind, ...] = tuple(
     WatchedKind(GROUP, (VERSION,), plural, kind, document=True) for kind, plural in PLURALS.items()
 )
-
-GET = "ns,priorityclasses,workloadpriorityclasses,localqueues,clusterqueues,cohorts,resourceflavors,resourcequotas"
-"""What ``kubectl get`` is asked for to make a folder of it."""

@@ -1,5 +1,9 @@
 """Everything the controller does, in one place: a duty more is a file of its own and a line here."""
 
+import os
+
+from signalbox.audit.background import ScanSettings
+from signalbox.controller.background_scan import BackgroundScan
 from signalbox.controller.certificates.duty import CertificateDuty, CertificateMeters
 from signalbox.controller.certificates.plan import Lifetimes
 from signalbox.controller.certificates.store import CertificateStore
@@ -17,6 +21,7 @@ def duties(context: DutyContext) -> list[Duty]:
         *([_certificates(context)] if context.options.certificates else []),
         _configurations(context),
         *_policies(context),
+        *([_scan(context)] if context.options.scan_minutes else []),
     ]
 
 
@@ -45,3 +50,19 @@ def _configurations(context: DutyContext) -> Duty:
 def _policies(context: DutyContext) -> list[Duty]:
     present = PresentPolicies(context.api, context.options.policies, context.options.signs)
     return [LastGoodDuty(context, present), PolicyStatusDuty(context, present)]
+
+
+def _scan(context: DutyContext) -> Duty:
+    options = context.options
+    settings = ScanSettings(
+        namespace=options.namespace,
+        kubeconfig=options.kubeconfig,
+        context=options.context,
+        policies=tuple(map(str, options.policies)),
+        signs=tuple(map(str, options.signs)),
+        max_mode=options.max_mode,
+        reports=options.scan_reports,
+        memory_mib=options.scan_memory,
+        parent=os.getpid(),
+    )
+    return BackgroundScan(context, settings, options.scan_minutes * 60, options.scan_longest_minutes * 60)

@@ -20,7 +20,8 @@ class ControllerOptions:
 
     ``names`` are for the serving certificate beside those of the Service. ``expected`` is a file of webhook configurations
     where they are not the release's own, ``audit_only`` says that they may fail open and inject nothing. ``policies`` and
-    ``signs`` are those that `signalbox serve` is given; none means the shipped set.
+    ``signs`` are those that `signalbox serve` is given; none means the shipped set. ``scan_minutes`` lie between two scans of
+    the cluster, 0: there is none.
     """
 
     namespace: str = NAMESPACE
@@ -41,6 +42,11 @@ class ControllerOptions:
     log_level: str = "info"
     policies: tuple[Path, ...] = ()
     signs: tuple[Path, ...] = ()
+    max_mode: str = "enforce"
+    scan_minutes: float = 10.0
+    scan_longest_minutes: float = 30.0
+    scan_memory: int = 512
+    scan_reports: bool = True
 
     @property
     def serving_names(self) -> tuple[str, ...]:

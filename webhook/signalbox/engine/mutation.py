@@ -21,6 +21,7 @@ from signalbox.record import (
     JUDGEMENT,
     Record,
     Restored,
+    can_be_recorded,
     only_injectable,
     own_labels,
     read_record,
@@ -72,7 +73,7 @@ def _refused(setup: Setup, case: Case, target: Target, now: datetime) -> Outcome
     judged = judge(setup, case.request, view, old, now, Mode.ENFORCE)
     # A fault of ours never refuses here, whatever its rule says.
     findings = [finding for finding in judged.findings if finding.result is not Result.ERROR]
-    return answer(case.request, view, findings, judged.errors)
+    return answer(case.request, view, findings, judged.errors, help_page=setup.help_page)
 
 
 def _inject(setup: Setup, case: Case, now: datetime) -> Target:
@@ -102,6 +103,8 @@ def _inject(setup: Setup, case: Case, now: datetime) -> Target:
     target = Target(view, recorder, record, earlier, theirs, warnings=_kept_queues(earlier, restored))
     # What is recorded beyond the old object's record was injected by an earlier pass over this very request.
     again = bool(hinted) and not hinted.keys() <= record.keys()
+    if not can_be_recorded(recorder.object):
+        return target
     if old is None or (case.kind.injected_on_update and (again or _template_changed(case, old, recorder.object))):
         plan = _plan(setup, case, view)
         if not case.made_by_cron_job:

@@ -15,7 +15,7 @@ from signalbox.policy.match import Matcher
 from signalbox.policy.mode import Mode
 from signalbox.policy.policy_set import Policy, PolicyException, Rule, effective_mode
 from signalbox.policy.subject import Subject
-from signalbox.review import Request
+from signalbox.review import JsonObject, Request
 from signalbox.workload.view import WorkloadView
 
 
@@ -108,6 +108,8 @@ def _apply(policy: Policy, rule: Rule, matches: bool | None, when: bool | None, 
     found, unknown = _sorted_out(problems)
     if not found and not unknown:
         return
+    if subject.view.kind.completed is not None:
+        found = [_mended_here(problem, subject.view) for problem in found]
     before = _before(policy, rule, hearing)
     worse = []
     for problem in found:
@@ -146,22 +148,39 @@ def _sorted_out(problems: Problems) -> tuple[list[Problem], list[str]]:
     return found, unknown
 
 
+def _mended_here(problem: Problem, view: WorkloadView) -> Problem:
+    """The problem with no edit of what stands in another object."""
+    elsewhere = {template.path: template.foreign for template in view.templates if template.foreign}
+    kept, named = [], ""
+    for edit in problem.fix.edits:
+        foreign = next((name for path, name in elsewhere.items() if edit.path[: len(path)] == path), "")
+        if foreign:
+            named = foreign
+        else:
+            kept.append(edit)
+    if not named:
+        return problem
+    return replace(problem, fix=Fix(problem.fix.text if kept else f"change it in {named}.", tuple(kept)))
+
+
 def _problems(rule: Rule, subject: Subject, old: Subject | None, setup: Setup) -> Problems | NotJudged | ExpressionError:
     if rule.check is not None:
         heard = CheckSubject(subject.view, old.view if old is not None else None, partial(is_injected, setup, subject))
         return CHECKS[rule.check].run(heard, rule.parameters)
     if rule.expression is None:
         return ()
-    answer = rule.expression.evaluate(subject, old.view.object if old is not None else None)
+    old_object = old.view.object if old is not None else None
+    answer = rule.expression.evaluate(subject, old_object)
     if isinstance(answer, bool):
-        return () if answer else (_expressed(rule, subject),)
+        return () if answer else (_expressed(rule, subject, old_object),)
     return answer
 
 
-def _expressed(rule: Rule, subject: Subject) -> Problem:
+def _expressed(rule: Rule, subject: Subject, old_object: JsonObject | None) -> Problem:
     message = rule.message.render(subject) if rule.message else f"It does not satisfy {rule.name}."
+    amount = rule.amount.amount(subject, old_object) if rule.amount else None
     if rule.fix is None:
-        return Problem(message, key=rule.name)
+        return Problem(message, key=rule.name, amount=amount)
     edits = []
     for steps, value in rule.fix.edits:
         try:
@@ -170,7 +189,7 @@ def _expressed(rule: Rule, subject: Subject) -> Problem:
             # The fix names a list member this object has not: what is left of it still helps.
             continue
     text = rule.fix.text.render(subject) if rule.fix.text else ""
-    return Problem(message, fix=Fix(text, tuple(edits)), key=rule.name)
+    return Problem(message, fix=Fix(text, tuple(edits)), key=rule.name, amount=amount)
 
 
 def _before(policy: Policy, rule: Rule, hearing: Hearing) -> dict[str, Problem] | None:

@@ -23,7 +23,8 @@ _MOST_PLACES = 5000
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What the engine is run with. ``max_mode`` caps every rule; ``verify_patches`` applies each patch before it is sent.
+    """What the engine is run with. ``max_mode`` caps every rule; ``verify_patches`` applies each patch before it is sent;
+    ``help_page`` is named below refusals by policies that name none.
 
     Sorted out once: ``everywhere`` holds all policies by what they are asked for, ``injected_names`` the labels, annotations,
     node selectors and variables that may be ours, each with the section it stands in.
@@ -36,6 +37,7 @@ class Setup:
     kinds: Mapping[tuple[str, str], WorkloadKind] = field(default_factory=lambda: KINDS)
     max_mode: Mode = Mode.ENFORCE
     verify_patches: bool = False
+    help_page: str = ""
     everywhere: Place = field(init=False)
     injected_names: frozenset[tuple[str, str]] = field(init=False)
     _places: dict[str, Place] = field(init=False, default_factory=dict, compare=False, repr=False)

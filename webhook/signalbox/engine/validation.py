@@ -49,7 +49,7 @@ def _validate(setup: Setup, request: Request, now: datetime) -> Outcome:
     cap = Mode.AUDIT if case.made_by_controller else Mode.ENFORCE
     old = old_view_of(setup, case) if case.is_update else None
     judged = judge(setup, request, case.view, old, now, cap, made_by_controller=case.made_by_controller)
-    outcome = answer(request, case.view, judged.findings, judged.errors)
+    outcome = answer(request, case.view, judged.findings, judged.errors, help_page=setup.help_page)
     if outcome.response.allowed and not case.is_update and not case.made_by_controller and _was_queued(case):
         # Told here, not by the injector in /mutate: only now is it certain that the work is let in.
         warnings = (f"queued in {message.clean(case.view.queue)}, it starts when quota is free", *outcome.response.warnings)
@@ -65,7 +65,12 @@ def _was_queued(case: Case) -> bool:
 
 
 def answer(
-    request: Request, view: WorkloadView, findings: list[Finding], errors: list[CaughtError], file: str = "FILE"
+    request: Request,
+    view: WorkloadView,
+    findings: list[Finding],
+    errors: list[CaughtError],
+    file: str = "FILE",
+    help_page: str = "",
 ) -> Outcome:
     """The response that these findings amount to."""
     told = [finding for finding in findings if finding.result is not Result.UNCHANGED]
@@ -73,7 +78,7 @@ def answer(
     response = Response(
         request.uid,
         allowed=not refused,
-        message=message.refusal(told, view, file) if refused else "",
+        message=message.refusal(told, view, file, help_page) if refused else "",
         warnings=warnings_of(told, view),
         audit={AUDIT_KEY: message.audit_text(told)} if told else {},
     )

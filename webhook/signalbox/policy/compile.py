@@ -35,6 +35,7 @@ class RuleParts:
     """What of a rule is compiled from its raw YAML."""
 
     expression: Expression | None = None
+    amount: Expression | None = None
     message: Template | None = None
     fix_text: Template | None = None
     edits: tuple[Edit, ...] = ()
@@ -46,6 +47,8 @@ def compile_rule_parts(raw: JsonObject, path: Path, checks: Checks, problems: Pr
     parts = RuleParts()
     if isinstance(raw.get("cel"), str) and raw["cel"]:
         parts.expression = _expression(raw["cel"], (*path, "cel"), problems)
+    if isinstance(raw.get("amount"), str) and raw["amount"]:
+        parts.amount = _expression(raw["amount"], (*path, "amount"), problems, number=True)
     parts.message = _template(raw.get("message"), (*path, "message"), problems)
     fix = raw.get("fix")
     if isinstance(fix, dict):
@@ -57,9 +60,9 @@ def compile_rule_parts(raw: JsonObject, path: Path, checks: Checks, problems: Pr
     return parts
 
 
-def _expression(text: str, path: Path, problems: Problems) -> Expression | None:
+def _expression(text: str, path: Path, problems: Problems, number: bool = False) -> Expression | None:
     try:
-        return compile_expression(text)
+        return compile_expression(text, number)
     except InvalidExpressionError as error:
         where = f"line {error.line}, column {error.column}" if "\n" in text.strip() else f"column {error.column}"
         problems.add(path, f"{error.message} ({where} of the expression)")
@@ -161,6 +164,7 @@ def _rule(document: RuleDocument, policy: str, parts: RuleParts, help_link: str)
         check=document.check,
         parameters=parts.parameters,
         expression=parts.expression,
+        amount=parts.amount,
         message=parts.message,
         fix=fix,
         when=_match(document.when),

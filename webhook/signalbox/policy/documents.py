@@ -190,6 +190,9 @@ class RuleDocument(Strict):
     name: Annotated[RuleName, Field(description="with the policy's name it is the rule's identifier: research/restartable")]
     check: Annotated[Text | None, Field(description="name of a built-in check; either this or cel")] = None
     cel: Annotated[Text | None, Field(description="an expression of your own: true passes")] = None
+    amount: Annotated[
+        Text | None, Field(description="an expression that says by how much a cel rule is broken: a number, larger is worse")
+    ] = None
     message: Annotated[Text | None, Field(description="what a cel rule says when it fails")] = None
     fix: Annotated[FixDocument | None, Field(description="how to mend what a cel rule refuses")] = None
     when: Annotated[
@@ -211,8 +214,8 @@ class RuleDocument(Strict):
             raise ValueError("a cel rule needs a message")
         if self.cel is not None and self.with_ is not None:
             raise ValueError("with belongs to check: a cel rule has no parameters")
-        if self.check is not None and (self.message is not None or self.fix is not None):
-            raise ValueError("message and fix belong to cel: a check writes its own")
+        if self.check is not None and (self.message, self.fix, self.amount) != (None, None, None):
+            raise ValueError("message, fix and amount belong to cel: a check has its own")
         return self
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
+from math import isfinite
+from threading import Lock
 from typing import Any, Protocol, cast
 
 from signalbox.policy.expression_syntax import VARIABLES, InvalidExpressionError, Syntax, examine, tokenize
@@ -55,9 +57,12 @@ class ExpressionError:
     text: str
 
 
+_LOADING = Lock()
+
+
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A compiled expression, true where the rule is kept."""
+    """A compiled expression: true where the rule is kept, or a number that says how badly it is broken."""
 
     text: str
     syntax: Syntax
@@ -68,6 +73,17 @@ class Expression:
 
     def evaluate(self, subject: Subject, old_object: JsonObject | None = None) -> bool | NotJudged | ExpressionError:
         """Whether the workload keeps the rule."""
+        value = self._run(subject, old_object)
+        if isinstance(value, bool | NotJudged | ExpressionError):
+            return value
+        return ExpressionError(f"the result is {json_name(value)}, not true or false")
+
+    def amount(self, subject: Subject, old_object: JsonObject | None = None) -> float | None:
+        """The number that the expression comes to; None where it has none for this object."""
+        value = self._run(subject, old_object)
+        return float(value) if type(value) in (int, float) and isfinite(value) else None
+
+    def _run(self, subject: Subject, old_object: JsonObject | None) -> Any:
         variables: dict[str, Any] = {}
         for name, fields in self._fields.items():
             unknown = self._unknown(name, fields, subject)
@@ -78,12 +94,9 @@ class Expression:
         if too_large:
             return NotJudged(too_large)
         try:
-            value = self._program.execute(variables)
+            return self._program.execute(variables)
         except _EVALUATION_ERRORS as error:
             return ExpressionError(_failure(error))
-        if isinstance(value, bool):
-            return value
-        return ExpressionError(f"the result is {json_name(value)}, not true or false")
 
     def _unknown(self, name: str, fields: frozenset[tuple[str, ...]], subject: Subject) -> str:
         if name == "workload":
@@ -107,8 +120,11 @@ class Expression:
 _EVALUATION_ERRORS = (LookupError, TypeError, ValueError, ArithmeticError, RuntimeError)
 
 
-def compile_expression(text: str) -> Expression:
-    """The compiled expression. Raises InvalidExpressionError with line and column where it must not be used."""
+def compile_expression(text: str, number: bool = False) -> Expression:
+    """The compiled expression, of a truth value or a ``number``.
+
+    Raises InvalidExpressionError with line and column where it must not be used.
+    """
     # The library's parser is recursive: what is too long or too deep must not reach it.
     tokenize(text)
     try:
@@ -118,14 +134,20 @@ def compile_expression(text: str) -> Expression:
     syntax = examine(text)
     fields = {name: syntax.fields(name) for name in VARIABLES if syntax.fields(name)}
     workload = fields.get("workload", frozenset())
-    _try_out(program, syntax, workload)
+    _try_out(program, syntax, workload, number)
     # Of the workload value only the labels and annotations are as long as a user likes.
     bounded = fields.keys() <= {"workload"} and not any(field[0] in ("labels", "annotations") for field in workload)
     return Expression(text, syntax, program, workload_builder(workload), fields, bounded)
 
 
-@cache
 def _library() -> _Library:
+    # Loaded by two threads at once, it panics.
+    with _LOADING:
+        return _loaded_library()
+
+
+@cache
+def _loaded_library() -> _Library:
     """The CEL library's compiled part alone: the package around it imports a whole interactive shell (0.4 s)."""
     package = find_spec("cel")
     spec = PathFinder.find_spec("cel.cel", package.submodule_search_locations) if package is not None else None
@@ -144,7 +166,7 @@ def _syntax_error(text: str) -> InvalidExpressionError:
     return InvalidExpressionError(f"not a CEL expression: {message}", int(found.group(1)), int(found.group(2)))
 
 
-def _try_out(program: _Program, syntax: Syntax, workload: frozenset[tuple[str, ...]]) -> None:
+def _try_out(program: _Program, syntax: Syntax, workload: frozenset[tuple[str, ...]], number: bool) -> None:
     """Evaluates an expression that names nothing but the workload on a sample: its types are always the same."""
     if any(path[0] != "workload" for path in syntax.paths):
         return
@@ -158,7 +180,9 @@ def _try_out(program: _Program, syntax: Syntax, workload: frozenset[tuple[str, .
         # A label the sample has not, a name that is no number: depends on the workload.
         return
     else:
-        if not isinstance(value, bool):
+        if number and type(value) not in (int, float):
+            raise InvalidExpressionError(f"the result is {json_name(value)}, a number is expected")
+        if not number and not isinstance(value, bool):
             raise InvalidExpressionError(f"the result is {json_name(value)}, true or false is expected")
 
 

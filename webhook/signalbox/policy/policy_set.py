@@ -51,7 +51,10 @@ class Override:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule: a built-in ``check`` with its ``parameters``, or a CEL ``expression`` with a ``message``."""
+    """One rule: a built-in ``check`` with its ``parameters``, or a CEL ``expression`` with a ``message``.
+
+    ``amount`` is how badly the expression is broken: larger is worse.
+    """
 
     name: str
     policy: str
@@ -59,6 +62,7 @@ class Rule:
     check: str | None = None
     parameters: BaseModel | None = None
     expression: Expression | None = None
+    amount: Expression | None = None
     message: Template | None = None
     fix: RuleFix | None = None
     when: Matcher | None = None

@@ -81,6 +81,7 @@ def _commands(entries: list[CommandEntry]) -> CommandSigns:
         choices=_options(named("choice")),
         asks=named("ask"),
         generic_scripts=named("generic-script"),
+        variables=named("variable"),
         several_words=frozenset(name.partition(" ")[0] for name in (*named("launcher"), *wrappers) if " " in name),
     )
 
@@ -95,6 +96,7 @@ def _names(entries: list[NameEntry]) -> NameSigns:
         errands=words("errand"),
         tasks=words("task"),
         orders=words("order"),
+        looks=words("look"),
         fillers=words("filler"),
         joins=words("join"),
         asides=words("aside"),

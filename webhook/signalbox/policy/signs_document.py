@@ -59,7 +59,17 @@ class CommandEntry(_Entry):
     """
 
     role: Literal[
-        "launcher", "wrapper", "shell", "interpreter", "utility", "idle", "selector", "choice", "ask", "generic-script"
+        "launcher",
+        "wrapper",
+        "shell",
+        "interpreter",
+        "utility",
+        "idle",
+        "selector",
+        "choice",
+        "ask",
+        "generic-script",
+        "variable",
     ]
     names: Names
     words: Annotated[int, Field(ge=0)] = 0
@@ -69,7 +79,7 @@ class CommandEntry(_Entry):
 class NameEntry(_Entry):
     """Words that say how the name they stand in is read (see NameSigns)."""
 
-    role: Literal["thing", "part", "errand", "task", "order", "filler", "join", "aside"]
+    role: Literal["thing", "part", "errand", "task", "order", "look", "filler", "join", "aside"]
     words: Names
 
 

@@ -1,9 +1,9 @@
 """The Flask app: an AdmissionReview in, an answer out, and a clear word for everything that is no AdmissionReview."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -13,6 +13,7 @@ from werkzeug.exceptions import HTTPException
 
 from signalbox.finding import Finding
 from signalbox.process.logs import Log, crash_fields
+from signalbox.process.repeats import Repeats
 from signalbox.review import API_VERSION, Request, Response, ReviewError, parse_review
 from signalbox.server.body import BodyError, SlowBodies, discard_body, read_body
 from signalbox.server.health import add_health
@@ -25,6 +26,7 @@ from signalbox.server.policy_judge import PolicyJudge
 from signalbox.server.source import SetupSource
 
 if TYPE_CHECKING:
+    from signalbox.audit.ledger.recorder import Recorder
     from signalbox.engine import Outcome, Setup
 
     Judge = Callable[[Setup, Request, datetime], Outcome]
@@ -45,6 +47,8 @@ class Context:
     board: NoticeBoard
     body_limit: int = BODY_LIMIT
     live: LiveCluster | None = None
+    repeats: Repeats = field(default_factory=Repeats)
+    ledger: "Recorder | None" = None
 
 
 def create_app(context: Context, mutate: "Judge | None" = None, validate: "Judge | None" = None) -> Flask:
@@ -87,7 +91,8 @@ def _review(context: Context, endpoint: Endpoint, judge: "Judge") -> HttpRespons
     if request.mimetype != _JSON:
         return _bad_request(context, endpoint, 415, f"Content-Type is {request.mimetype or 'missing'!r}, not {_JSON}")
     try:
-        document = orjson.loads(read_body(request.environ, context.body_limit, context.slow))
+        received = read_body(request.environ, context.body_limit, context.slow)
+        document = orjson.loads(received)
     except BodyError as error:
         return _bad_request(context, endpoint, error.status, error.text)
     except orjson.JSONDecodeError as error:
@@ -97,19 +102,22 @@ def _review(context: Context, endpoint: Endpoint, judge: "Judge") -> HttpRespons
     except ReviewError as error:
         return _bad_review(context, endpoint, document, str(error))
     try:
-        outcome = judge(context.source.current(), asked, datetime.now(UTC))
+        setup, now = context.source.current(), datetime.now(UTC)
+        outcome = judge(setup, asked, now)
         body = orjson.dumps(outcome.response.as_review(orjson.dumps))
     except Exception as error:  # noqa: BLE001 - the last line of defence: logged, counted, and answered
         return _crashed(context, endpoint, asked, error, started)
     for caught in outcome.errors:
         context.meters.error("engine")
-        context.log.error("crash", endpoint=endpoint, uid=asked.uid, where=caught.where, **crash_fields(caught.error))
+        _log_crash(context, endpoint, asked, caught.error, caught.where)
     response = outcome.response
     decision: Decision = "refused" if not response.allowed else "patched" if response.patch else "allowed"
     if decision == "refused":
-        _log_refusal(context.log, endpoint, asked, outcome.findings)
+        _log_refusal(context, endpoint, asked, outcome.findings)
     if outcome.findings:
         context.meters.findings(outcome.findings)
+    if context.ledger is not None:
+        context.ledger.offer(endpoint, received, asked, setup, outcome, now)
     context.meters.review(endpoint, asked.operation, (asked.group, asked.kind), decision, perf_counter() - started)
     return HttpResponse(body, mimetype=_JSON)
 
@@ -117,7 +125,7 @@ def _review(context: Context, endpoint: Endpoint, judge: "Judge") -> HttpRespons
 def _crashed(context: Context, endpoint: Endpoint, asked: Request, error: Exception, started: float) -> HttpResponse:
     context.meters.error(endpoint)
     context.meters.review(endpoint, asked.operation, (asked.group, asked.kind), "error", perf_counter() - started)
-    context.log.error("crash", endpoint=endpoint, uid=asked.uid, **crash_fields(error))
+    _log_crash(context, endpoint, asked, error, "answer")
     if endpoint == "mutate":
         # A fault of ours never fails a request here: the object passes as it came, /validate still judges it.
         return HttpResponse(orjson.dumps(Response(asked.uid).as_review(orjson.dumps)), mimetype=_JSON)
@@ -146,7 +154,11 @@ def _bad_request(context: Context, endpoint: Endpoint, status: int, text: str) -
 
 def _count_bad(context: Context, endpoint: Endpoint, status: int, text: str) -> None:
     context.meters.bad_request(endpoint)
-    context.log.warning("bad request", endpoint=endpoint, status=status, text=text, peer=request.remote_addr)
+    # Of one peer: the texts quote what it sent.
+    repeats = context.repeats.ask(("bad request", endpoint, status, request.remote_addr), monotonic())
+    if repeats is not None:
+        fields = {"endpoint": endpoint, "status": status, "text": text, "peer": request.remote_addr}
+        context.log.warning("bad request", **fields, **_also(repeats))
 
 
 def _refuse_http(context: Context, status: int, name: str, headers: list[tuple[str, str]]) -> HttpResponse:
@@ -158,8 +170,21 @@ def _refuse_http(context: Context, status: int, name: str, headers: list[tuple[s
     return response
 
 
-def _log_refusal(log: Log, endpoint: Endpoint, asked: Request, findings: tuple[Finding, ...]) -> None:
-    log.info(
+def _log_crash(context: Context, endpoint: Endpoint, asked: Request, error: BaseException, where: str) -> None:
+    fields = crash_fields(error)
+    repeats = context.repeats.ask(("crash", endpoint, where, *map(str, fields.values())), monotonic())
+    if repeats is not None:
+        context.log.error("crash", endpoint=endpoint, uid=asked.uid, where=where, **fields, **_also(repeats))
+
+
+def _log_refusal(context: Context, endpoint: Endpoint, asked: Request, findings: tuple[Finding, ...]) -> None:
+    name, stem = asked.name, _generate_name(asked)
+    user = asked.user.username if asked.user else ""
+    # Who is refused the same again and again is a controller: the names that it makes up differ, what they begin with does not.
+    repeats = context.repeats.ask(("refused", endpoint, user, asked.kind, asked.namespace, stem or name), monotonic())
+    if repeats is None:
+        return
+    context.log.info(
         "refused",
         endpoint=endpoint,
         uid=asked.uid,
@@ -167,11 +192,17 @@ def _log_refusal(log: Log, endpoint: Endpoint, asked: Request, findings: tuple[F
         kind=asked.kind,
         group=asked.group,
         namespace=asked.namespace,
-        name=asked.name or _generate_name(asked),
-        user=asked.user.username if asked.user else "",
+        name=name or stem,
+        user=user,
         rules=sorted({finding.rule for finding in findings if finding.refuses}),
         dryRun=asked.dry_run,
+        **_also(repeats),
     )
+
+
+def _also(repeats: int) -> dict[str, int]:
+    """How many lines of the kind were left out since the last one."""
+    return {"repeats": repeats} if repeats else {}
 
 
 def _generate_name(asked: Request) -> str:

@@ -24,6 +24,7 @@ class SetupLoader:
     cluster: Path | None = None
     max_mode: Mode = Mode.ENFORCE
     verify_patches: bool = False
+    help_page: str = ""
     controllers: Controllers | None = None
     live: LiveCluster | None = None
 
@@ -51,6 +52,7 @@ class SetupLoader:
             files,
             max_mode=self.max_mode,
             verify_patches=self.verify_patches,
+            help_page=self.help_page,
             controllers=self.controllers,
             now=datetime.now(UTC),
             view=None if self.live is None else self.live.state,

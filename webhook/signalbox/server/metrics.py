@@ -20,6 +20,8 @@ from signalbox.workload.kinds.table import KINDS
 Endpoint = Literal["mutate", "validate", "policies"]
 Decision = Literal["allowed", "patched", "refused", "error"]
 
+ERROR_PLACES = ("engine", *get_args(Endpoint), "slow-body", "upkeep")
+
 _BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 _MOST_RULES = 1000
 """Above it, what a new rule finds is counted under ``other``: a policy folder must not be able to fill Prometheus."""
@@ -53,6 +55,9 @@ class Meters:
         self._errors = Counter(
             "signalbox_errors", "Faults of Signalbox itself, by where they arose.", ("where",), registry=registry
         )
+        for place in ERROR_PLACES:
+            # There before the first fault: Prometheus sees no increase in a series that begins at 1.
+            self._errors.labels(place)
         self._review_children: dict[tuple[str, str, str, str], Callable[[], None]] = {}
         self._finding_children: dict[tuple[str, str, str], Callable[[], None]] = {}
         self._observe = {endpoint: self._duration.labels(endpoint).observe for endpoint in get_args(Endpoint)}
@@ -87,7 +92,7 @@ class Meters:
             count()
 
     def error(self, where: str) -> None:
-        """Count a fault of our own; ``where`` is one of a few fixed words."""
+        """Count a fault of our own; ``where`` is one of ERROR_PLACES."""
         self._errors.labels(where).inc()
 
 

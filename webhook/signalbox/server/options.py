@@ -2,6 +2,10 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from signalbox.audit.ledger.options import LedgerOptions
 
 BODY_LIMIT = 8 * 1024 * 1024
 """A review holds object and oldObject; etcd takes at most 1.5 MiB of each, JSON spelling may double that."""
@@ -43,3 +47,4 @@ class ServerOptions:
     body_limit: int = BODY_LIMIT
     log_level: str = "info"
     cluster: ClusterOptions | None = None
+    ledger: "LedgerOptions | None" = None

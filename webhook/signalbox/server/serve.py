@@ -17,6 +17,8 @@ from signalbox.server.options import ServerOptions
 from signalbox.server.source import FileWatcher, PolicyFiles, ReloadingSource
 
 if TYPE_CHECKING:
+    from signalbox.audit.ledger.options import LedgerOptions
+    from signalbox.audit.ledger.recorder import Recorder
     from signalbox.server.app import Judge
     from signalbox.server.process import WsgiApp
 
@@ -111,6 +113,13 @@ def _load_policies(options: ServerOptions, policies: PolicyFiles, watched: Watch
     return source
 
 
+def _recorder(options: "LedgerOptions", log: Log) -> "Recorder":
+    # Imported only where there is a ledger: it takes as long as the rest of the start.
+    from signalbox.server.ledger import make_recorder
+
+    return make_recorder(options, log)
+
+
 def _serve(
     options: ServerOptions,
     source: ReloadingSource,
@@ -140,10 +149,13 @@ def _serve(
     state.loaded(source)
     # This registry is never shown: what the counters wrote, in every worker, is read from their files.
     meters = Meters(CollectorRegistry())
+    ledger = None if options.ledger is None else _recorder(options.ledger, log)
     slow = SlowBodies(listening.getsockname()[1], options.body_seconds)
     board = NoticeBoard(directory, lifecycle, notice_of(source, certificates))
     cluster = None if watched is None else watched.cluster
-    app = create_app(Context(source, meters, log, lifecycle, slow, board, options.body_limit, cluster), *judges)
+    app = create_app(
+        Context(source, meters, log, lifecycle, slow, board, options.body_limit, live=cluster, ledger=ledger), *judges
+    )
     processes = WebhookProcesses(options, listening, PairFiles.of(pair, directory), lifecycle, log)
     quiet = guard_forks()
     upkeep = MainUpkeep(source, board, certificates, processes, state, log, quiet, directory, watched)
@@ -156,6 +168,10 @@ def _serve(
         if metrics is not None:
             metrics.close()
         repeat(worker_upkeep.tick, min(options.poll_seconds, _WORKER_SECONDS), meters, log)
+        if ledger is not None:
+            from signalbox.server.ledger import start_recorder
+
+            start_recorder(ledger, directory)
         return app.wsgi_app
 
     @processes.on_startup

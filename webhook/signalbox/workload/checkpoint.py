@@ -18,6 +18,7 @@ from signalbox.workload.said import Said, Strength
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Started
 from signalbox.workload.storage import LONGEST_PATH, NO_BUCKET, Kept, Place, Storage
+from signalbox.workload.vocabulary import MAX_NAME, name_words
 
 if TYPE_CHECKING:
     from signalbox.fieldpath import Path
@@ -30,6 +31,7 @@ _CONFIGURATION_FILE = re.compile(r"[^\s=]+\.(?:ya?ml|json|toml|gin|cfg)\Z", re.I
 _NONE = Judgement("none")
 # More of the same says nothing new.
 _MAX_EVIDENCE = 16
+_WHEN_SAVING = ("output-when-saving", "output-when-named")
 _A_FILE = Meaning(None, None, False, False, False, "configuration")
 _Found = tuple[Kept, Evidence]
 
@@ -114,7 +116,7 @@ def _trains(said: Said | None) -> bool:
 
 def _of_container(container: ContainerView, view: "WorkloadView") -> list[_Found]:
     signs = view.signs
-    storage: Storage | None = None
+    storages: list[Storage] = []
     found: list[_Found] = []
     folders: list[_Found] = []
     later: list[_Found] = []
@@ -131,14 +133,15 @@ def _of_container(container: ContainerView, view: "WorkloadView") -> list[_Found
         if role == "configuration":
             unread.append(("unknown", Evidence(seen.path, seen.value, "a configuration file that is not in the manifest")))
             continue
-        storage = storage or Storage(container, view)
+        storages = storages or [Storage(one, view) for one in (container, *_started_by(container, view))]
         # A bucket is mostly given by its bare name.
         bucket = role == "bucket" and "/" not in value
-        place = Place("durable", "object store") if bucket else storage.find(value, folder)
+        place = Place("durable", "object store") if bucket else _best_place(storages, value, folder)
         if place is None:
             continue
         kept = (place.kept, Evidence(seen.path, seen.value, place.note))
-        written = role != "output-when-saving" or (meaning.written_by and view.framework.state in meaning.written_by)
+        written = role not in _WHEN_SAVING or (meaning.written_by and view.framework.state in meaning.written_by)
+        written = written or (role == "output-when-named" and _is_named(value, signs))
         writes = writes or role == "output"
         (folders if role == "folder" else found if written else later).append(kept)
     # A tool that tunes a model that exists reads it from its checkpoint folder, and writes elsewhere.
@@ -150,6 +153,28 @@ def _of_container(container: ContainerView, view: "WorkloadView") -> list[_Found
     if not found and container.mounts:
         found = _named_mounts(container, view)
     return found if any(kept != "none" for kept, _ in found) else found + unread
+
+
+def _started_by(container: ContainerView, view: "WorkloadView") -> list[ContainerView]:
+    """The workers of a launcher without accelerators (MPI): what it starts writes where they run, to their volumes."""
+    if container.accelerated or not any(one.target is not None and one.target.launchers for one in container.started):
+        return []
+    workers: dict[Path, ContainerView] = {}
+    for other in view.containers:
+        if other.template.path != container.template.path and (other.accelerated or not view.accelerators.any):
+            workers.setdefault(other.template.path, other)
+    return list(workers.values())[:_MAX_EVIDENCE]
+
+
+def _best_place(storages: list[Storage], value: str, folder: str) -> Place | None:
+    places = [place for storage in storages if (place := storage.find(value, folder)) is not None]
+    return min(places, key=lambda place: _BEST.index(place.kept), default=None)
+
+
+def _is_named(value: str, signs: Signs) -> bool:
+    """Whether a folder is named for what a run saves: ``/fsx/run/checkpoints``."""
+    last = value.rstrip("/").rpartition("/")[2]
+    return len(last) <= MAX_NAME and not signs.checkpoint.subjects.isdisjoint(name_words(last))
 
 
 def _tunes(said: Said | None) -> bool:

@@ -10,7 +10,7 @@ from signalbox.workload.accelerators import claimed_accelerators, container_acce
 from signalbox.workload.budget import CODE_CHARACTER, MOUNT, Budget
 from signalbox.workload.command import Invocation, Variable, literal_env, read_variables
 from signalbox.workload.kinds.kind import Asked, PodTemplate, Program, members
-from signalbox.workload.programs import read_programs
+from signalbox.workload.programs import read_programs, read_variable
 from signalbox.workload.said import Said, what_it_says
 from signalbox.workload.shell import TESTS
 from signalbox.workload.signs import Signs
@@ -170,7 +170,9 @@ class ContainerView:
     def said(self) -> tuple[Said | None, ...]:
         """What each of ``started`` says about the type."""
         if self._said is None:
-            self._said = tuple([what_it_says(started, self._signs, self.accelerated) for started in self.started])
+            # What is submitted to a cluster that stands has the accelerators of that.
+            held = self.accelerated or (self.template.virtual and self.template.partial)
+            self._said = tuple([what_it_says(started, self._signs, held) for started in self.started])
         return self._said
 
     @property
@@ -199,6 +201,10 @@ class ContainerView:
             if target is not None and target.role == "code":
                 target = target._replace(name=budget.text(target.name, CODE_CHARACTER))
             found.append(Started(invocation, target, signs))
+        for index, name, _ in self._variables:
+            if name in signs.commands.variables and " " in (text := self._env.get(name, "")):
+                programs = read_variable(text, self.place("env", index), self._env, signs.commands, budget)
+                found += [Started(invocation, target, signs) for invocation, target in programs]
         self._started = tuple(found)
         self._tests = tuple(tests)
         self._unread = budget.unread
@@ -215,16 +221,18 @@ def read_containers(templates: tuple[PodTemplate, ...], signs: Signs) -> tuple[C
     turns = _Turns()
     for template in templates:
         held = _held(template, found, signs) if template.asked or template.virtual else None
+        # What a runtime's trainer asks for is that of one container, its program.
+        beside = None if template.foreign else held
         path = (*template.spec_path, "containers")
         for index, body in enumerate(members(template.spec.get("containers"))):
             if type(body) is not dict:
                 continue
             if len(found) < MAX_CONTAINERS:
-                found.append(ContainerView(template, (*path, index), body, signs, turns, None, held))
+                found.append(ContainerView(template, (*path, index), body, signs, turns, None, beside))
                 continue
             turns.left_out = True
-            if len(more) < MAX_CONTAINERS and (held or body.get("resources")):
-                container = ContainerView(template, (*path, index), body, signs, turns, None, held)
+            if len(more) < MAX_CONTAINERS and (beside or body.get("resources")):
+                container = ContainerView(template, (*path, index), body, signs, turns, None, beside)
                 if container.accelerated:
                     more.append(container)
         if template.spec.get("initContainers"):

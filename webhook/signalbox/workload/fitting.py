@@ -4,14 +4,13 @@ Kueue gives each pod set, for each resource group it needs, one flavor that has 
 starts all pod sets of a workload together or none. Only what no assignment of flavors can hold is short.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from signalbox.cluster.capacity import Capacity, GroupCapacity
-from signalbox.cluster.objects import ResourceFlavor
 from signalbox.fieldpath import value_at
 from signalbox.quantity import Quantity, parse_quantity
-from signalbox.workload.flavors import conflict, label_keys
+from signalbox.workload.flavors import Conflict, FlavorGroup
 from signalbox.workload.kinds.kind import PodTemplate, mapping
 from signalbox.workload.requests import Amounts, pod_requests
 from signalbox.workload.view import WorkloadView
@@ -23,8 +22,6 @@ _LEAST_PODS = "kueue.x-k8s.io/job-min-parallelism"
 _WHOLE = ("once", "schedule", "open")
 # Steps of the search for an assignment; beyond them a workload counts as fitting.
 _MOST_STEPS = 2000
-
-FindFlavor = Callable[[str], ResourceFlavor | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +52,7 @@ class Shortage:
     pod_sets: tuple[PodSet, ...]
     flavor: str = ""
     capacity: Capacity | None = None
-    unusable: tuple[tuple[str, str], ...] = ()
+    unusable: tuple[Conflict, ...] = ()
 
 
 def pod_sets(view: WorkloadView) -> tuple[PodSet, ...]:
@@ -70,38 +67,51 @@ def pod_sets(view: WorkloadView) -> tuple[PodSet, ...]:
     return tuple(found) if whole or len(found) < 2 else tuple(sorted(found, key=_largest)[-1:])
 
 
-def shortages(sets: Sequence[PodSet], groups: Iterable[GroupCapacity], find: FindFlavor) -> Iterator[Shortage]:
-    """What of the resources that the queue has a quota for it can never give."""
+def queue_shortages(view: WorkloadView, sets: Sequence[PodSet], groups: Iterable[GroupCapacity]) -> Iterator[Shortage]:
+    """What of the resources that a queue has a quota for it can never give."""
     for group in groups:
         asking = [one for one in sets if any(one.total(resource) for resource in group.resources)]
-        if not asking:
-            continue
-        flavors = {name: find(name) for name in group.flavors}
-        keys = label_keys(flavor for flavor in flavors.values() if flavor is not None)
-        alone, usable = [], []
-        for one in asking:
-            unusable = {
-                name: reason
-                for name, flavor in flavors.items()
-                if flavor is not None and (reason := conflict(flavor, keys, one.template))
-            }
-            left = [name for name in group.flavors if name not in unusable]
-            usable.append(left)
-            if not any(_fits(one, group, name) for name in left):
-                alone.append(_short(one, group, left, unusable))
-        if alone:
-            yield from alone
-        elif len(asking) > 1:
-            together = _together(asking, group, usable)
-            if together is not None:
-                yield together
+        flavors = FlavorGroup(view.cluster, group.flavors)
+        if asking and not _all_in_one(asking, group, flavors):
+            yield from _shortages(asking, group, flavors)
+
+
+def _all_in_one(asking: list[PodSet], group: GroupCapacity, flavors: FlavorGroup) -> bool:
+    """Whether some flavor has enough for everything: what is mostly so, and quickly found."""
+    totals = [(resource, sum((one.total(resource) for one in asking), 0)) for resource in group.resources]
+    return any(
+        all(asked <= _ever(group, name, resource) for resource, asked in totals if asked)
+        and not any(flavors.conflict(name, one.template) for one in asking)
+        for name in group.flavors
+    )
+
+
+def _shortages(asking: list[PodSet], group: GroupCapacity, flavors: FlavorGroup) -> Iterator[Shortage]:
+    alone, usable = [], []
+    for one in asking:
+        unusable = tuple(found for name in group.flavors if (found := flavors.conflict(name, one.template)))
+        out = {found.flavor for found in unusable}
+        left = [name for name in group.flavors if name not in out]
+        usable.append(left)
+        if not any(_fits(one, group, name) for name in left):
+            alone.append(_short(one, group, left, unusable))
+    if alone:
+        yield from alone
+    elif len(asking) > 1:
+        together = _together(asking, group, usable)
+        if together is not None:
+            yield together
 
 
 def _least(view: WorkloadView, pods: int) -> int:
     """How many Pods have to start for the work to start."""
     annotations = mapping(mapping(value_at(view.object, view.queue_metadata)).get("annotations"))
     least = parse_quantity(annotations.get(_LEAST_PODS))
-    if least is None or least.denominator != 1 or (view.kind.group, view.kind.kind) not in (("batch", "Job"), ("batch", "CronJob")):
+    if (
+        least is None
+        or least.denominator != 1
+        or (view.kind.group, view.kind.kind) not in (("batch", "Job"), ("batch", "CronJob"))
+    ):
         return pods
     return max(1, min(pods, int(least)))
 
@@ -127,20 +137,19 @@ def _ever(group: GroupCapacity, flavor: str, resource: str) -> Quantity:
     return 0 if capacity is None else capacity.ever
 
 
-def _short(one: PodSet, group: GroupCapacity, usable: list[str], unusable: dict[str, str]) -> Shortage:
-    left_out = tuple(unusable.items())
+def _short(one: PodSet, group: GroupCapacity, usable: list[str], unusable: tuple[Conflict, ...]) -> Shortage:
     needs = dict(_needs(one, group))
     # Accelerators are what people have in mind, and what is scarce.
     resources = sorted(needs, key=lambda resource: "/" not in resource)
     if not usable:
-        return Shortage(resources[0], needs[resources[0]], (one,), unusable=left_out)
+        return Shortage(resources[0], needs[resources[0]], (one,), unusable=unusable)
     for resource in resources:
-        if all(needs[resource] > _ever(group, name, resource) for name in usable):
-            best = max(usable, key=lambda name: _ever(group, name, resource))
-            return Shortage(resource, needs[resource], (one,), best, _capacity(group, best, resource), left_out)
+        most, best = max((_ever(group, name, resource), name) for name in usable)
+        if needs[resource] > most:
+            return Shortage(resource, needs[resource], (one,), best, _capacity(group, best, resource), unusable)
     first = usable[0]
     resource = next(resource for resource in resources if needs[resource] > _ever(group, first, resource))
-    return Shortage(resource, needs[resource], (one,), first, _capacity(group, first, resource), left_out)
+    return Shortage(resource, needs[resource], (one,), first, _capacity(group, first, resource), unusable)
 
 
 def _capacity(group: GroupCapacity, flavor: str, resource: str) -> Capacity:
@@ -169,7 +178,9 @@ def _together(sets: list[PodSet], group: GroupCapacity, usable: list[list[str]])
 
 def _assign(sets: list[PodSet], group: GroupCapacity, usable: list[list[str]]) -> bool:
     """Whether flavors can be given so that all pod sets have room; True as well where that takes too long to find out."""
-    order = sorted(range(len(sets)), key=lambda index: (len(usable[index]), -max(amount for _, amount in _needs(sets[index], group))))
+    order = sorted(
+        range(len(sets)), key=lambda index: (len(usable[index]), -max(amount for _, amount in _needs(sets[index], group)))
+    )
     free = {(name, resource): capacity.ever for name, own in group.flavors.items() for resource, capacity in own.items()}
     # One entry a pod set that has its flavor: the flavors it was not tried with yet.
     tried: list[Iterator[str]] = []
@@ -183,7 +194,8 @@ def _assign(sets: list[PodSet], group: GroupCapacity, usable: list[list[str]]) -
             tried.append(iter(usable[order[len(given)]]))
         needs = dict(_needs(sets[order[len(given)]], group))
         flavor = next(
-            (name for name in tried[-1] if all(free.get((name, resource), 0) >= asked for resource, asked in needs.items())), None
+            (name for name in tried[-1] if all(free.get((name, resource), 0) >= asked for resource, asked in needs.items())),
+            None,
         )
         if flavor is not None:
             given.append(flavor)

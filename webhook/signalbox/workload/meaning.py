@@ -5,7 +5,9 @@ from typing import Literal, NamedTuple
 from signalbox.workload.signs import CheckpointSigns, ResumeSigns, Signs
 from signalbox.workload.vocabulary import MAX_NAME, Saying, name_words, option_name
 
-Role = Literal["place", "folder", "bucket", "output", "output-when-saving", "switch", "frequency", "configuration", ""]
+Role = Literal[
+    "place", "folder", "bucket", "output", "output-when-saving", "output-when-named", "switch", "frequency", "configuration", ""
+]
 ReadBack = Literal["resume", "load", "anew", ""]
 
 _MOST_REMEMBERED = 8192
@@ -86,7 +88,7 @@ def _role(name: str, whole: str, last: str, signs: CheckpointSigns) -> Role:
         if not signs.places.isdisjoint(words):
             return "folder" if words[-1] in signs.folders else "place"
     if whole in signs.outputs_when_saving or last in signs.outputs_when_saving or last in signs.outputs_of:
-        return "output-when-saving"
+        return "output-when-named" if words and words[-1] in signs.folders else "output-when-saving"
     return ""
 
 

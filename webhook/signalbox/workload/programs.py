@@ -32,6 +32,13 @@ def read_programs(
             yield invocation, target
 
 
+def read_variable(
+    text: str, path: Path, env: Mapping[str, str], signs: CommandSigns, budget: Budget
+) -> Iterator[tuple[Invocation, Target | None]]:
+    """What the command line in a variable starts (``RUN_CMD="torchrun train.py"``): its words are those of ``path``."""
+    yield from read_programs({"command": text}, path, env, path, path, signs, budget)
+
+
 def _opened(
     invocation: Invocation, shell: Target, env: Mapping[str, str], signs: CommandSigns, budget: Budget
 ) -> Iterator[tuple[Invocation, Target | None]]:

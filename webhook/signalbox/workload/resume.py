@@ -29,7 +29,7 @@ _WHOLE_PLACEHOLDER = re.compile(r"\$\([^)]*\)\Z|\$\{[^}]*\}\Z|\$\w+\Z")
 _LOOKS = frozenset({"-d", "-e", "-f", "-s", "-r"})
 _MAX_EVIDENCE = 16
 _UNSAID = Judgement("unsaid")
-_SAVES = frozenset({"place", "folder", "bucket", "output", "output-when-saving"})
+_SAVES = frozenset({"place", "folder", "bucket", "output", "output-when-saving", "output-when-named"})
 _Found = tuple[str, Evidence]
 
 

@@ -10,12 +10,13 @@ from signalbox.workload.judgement import TRAINING_TYPES, Evidence
 from signalbox.workload.naming import Named, named
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Option, Started
-from signalbox.workload.vocabulary import Saying, option_name
+from signalbox.workload.vocabulary import MAX_NAME, Saying, name_words, option_name
 
 _SUB_COMMAND = re.compile(r"[a-z][a-z0-9_:-]*+\Z")
 _MAX_SUB_COMMANDS = 2
 _SWITCHED_ON = frozenset({"", "true", "1", "yes", "on"})
 _SWITCHED_OFF = frozenset({"false", "0", "no", "none", "off"})
+_SCRIPT = (".py", ".sh")
 # Scripts of languages for the web: what they are called says little about training.
 _OF_THE_WEB = (".js", ".mjs", ".cjs", ".ts", ".rb", ".php", ".pl")
 # What a program text does in the end: it may load and prepare before it trains, and train before it serves.
@@ -147,7 +148,26 @@ def _by_name(started: Started, signs: Signs, accelerated: bool) -> Said | None:
     if found is None and accelerated and subs and subs[0] in types.switches:
         # `main.py test`: a sub-command that is the plain name of a work.
         return _said(types.switches[subs[0]], path, f"{shown} {subs[0]}", started, Strength.NAMED)
-    return found or _handed_over(started, signs, accelerated)
+    return found or _handed_over(started, signs, accelerated) or _given(started, signs, accelerated)
+
+
+def _given(started: Started, signs: Signs, accelerated: bool) -> Said | None:
+    """What a script says of training that another script is given first: `launch.py train.py config.yml`."""
+    target, words = started.target, started.invocation.words
+    at = target.at + 1 if target is not None and target.role == "script" else len(words)
+    if target is None or at >= len(words) or not words[at].endswith(_SCRIPT):
+        return None
+    first = name_words(program_name(target.name)[:MAX_NAME])
+    if first and first[0] in signs.names.errands:
+        # `lint.py train.py` does something to it.
+        return None
+    by_name = named(program_name(words[at]).rpartition(".")[0], signs)
+    saying = _counts(by_name, accelerated)
+    return (
+        None
+        if saying is None or saying.says not in TRAINING_TYPES
+        else _named(saying, by_name, started.invocation.field(at), words[at], started, True)
+    )
 
 
 def _counts(name: Named, accelerated: bool) -> Saying | None:

@@ -168,7 +168,8 @@ def _plain_words(text: str, known: _Known, budget: Budget) -> list[str]:
 
 def _split(word: str, value: str, budget: Budget) -> list[str]:
     """What became of a word once its variables were filled in: several words where nothing quotes them (``$ARGS``)."""
-    if _ASSIGNMENT.match(word) or "'" in word or '"' in word or not _REFERENCE.search(word):
+    # What a command prints (`$(…)`) is not known, so nor is where its words end.
+    if _ASSIGNMENT.match(word) or "'" in word or '"' in word or "$(" in value or "`" in value or not _REFERENCE.search(word):
         return [value]
     pieces = value.split()[:MAX_WORDS]
     return pieces if budget.pay(WORD * len(pieces)) else []

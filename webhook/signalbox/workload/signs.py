@@ -73,7 +73,8 @@ class CommandSigns:
     Names may be a program or a program with its sub-command (``accelerate launch``). ``launchers`` start several
     processes of one run, ``wrappers`` just start another program, ``shells`` take a command line after ``-c``,
     ``interpreters`` run a script or a module. ``several_words`` are the first words of launchers and wrappers whose
-    names have more than one. ``asks`` are first arguments by which a program answers a question and ends.
+    names have more than one. ``asks`` are first arguments by which a program answers a question and ends. ``variables`` are
+    environment variables whose value is the command line that a container's own program starts.
     """
 
     launchers: frozenset[str] = frozenset()
@@ -86,6 +87,7 @@ class CommandSigns:
     choices: frozenset[str] = frozenset()
     asks: frozenset[str] = frozenset()
     generic_scripts: frozenset[str] = frozenset()
+    variables: frozenset[str] = frozenset()
     several_words: frozenset[str] = frozenset()
 
 
@@ -96,7 +98,7 @@ class NameSigns:
     ``things`` are words that stand last and say what it is (``train_api``: an API), ``parts`` such that may be a part of
     a run as well (``train_worker``), ``errands`` stand first and say what is done to the rest (``prune_lora_adapters``).
     ``tasks`` stand last and say what a trained model does (``lora_inference``), unless an ``order`` to train stands first
-    (``train_generation``). ``fillers`` add nothing, ``joins`` stand between two works, ``asides`` before what is not meant.
+    (``train_generation``). ``looks`` say that a program only looks whether something works. ``fillers`` add nothing, ``joins`` stand between two works, ``asides`` before what is not meant.
     """
 
     things: frozenset[str] = frozenset()
@@ -104,6 +106,7 @@ class NameSigns:
     errands: frozenset[str] = frozenset()
     tasks: frozenset[str] = frozenset()
     orders: frozenset[str] = frozenset()
+    looks: frozenset[str] = frozenset()
     fillers: frozenset[str] = frozenset()
     joins: frozenset[str] = frozenset()
     asides: frozenset[str] = frozenset()

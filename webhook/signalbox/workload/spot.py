@@ -2,7 +2,7 @@
 
 A node selector or a required node affinity *demands* spot where no other node fits it: every alternative and every value
 it allows must be a spot one. A toleration of the taint only *permits* it, and so does one without a key, which tolerates
-every taint; neither counts where the selector rules spot nodes out.
+every taint; neither counts where the selector rules spot nodes out. A queue may demand or permit it too (``spot_queue``).
 """
 
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from signalbox.workload.accelerators import containers_of
 from signalbox.workload.judgement import SPOT_STATES, Evidence, Judgement
 from signalbox.workload.kinds.kind import PodTemplate, mapping, members
 from signalbox.workload.signs import Signs, SpotLabel
+from signalbox.workload.spot_queue import judge_queue
 
 if TYPE_CHECKING:
     from signalbox.workload.view import WorkloadView
@@ -25,14 +26,26 @@ _NO: Judgement = Judgement("no")
 def judge_spot(view: "WorkloadView") -> Judgement:
     """The strongest of all templates: ``demanded``, ``preferred``, ``permitted``, ``no``."""
     best = _NO
+    open_to_it = []
     for template in view.running_templates:
         found = _judge_template(template, view.signs)
-        if SPOT_STATES.index(found.state or "no") < SPOT_STATES.index(best.state or "no"):
-            best = found
+        if found is None:
+            continue
+        open_to_it.append(template)
+        best = _stronger(found, best)
+    if open_to_it and view.kueue_queue and best.state != "demanded":
+        by_queue = judge_queue(view, open_to_it)
+        if by_queue is not None:
+            best = _stronger(by_queue, best)
     return best
 
 
-def _judge_template(template: PodTemplate, signs: Signs) -> Judgement:
+def _stronger(one: Judgement, other: Judgement) -> Judgement:
+    return one if SPOT_STATES.index(one.state or "no") < SPOT_STATES.index(other.state or "no") else other
+
+
+def _judge_template(template: PodTemplate, signs: Signs) -> Judgement | None:
+    """What a template says by itself; None where it rules spot nodes out."""
     spec = template.spec
     selector = mapping(spec.get("nodeSelector"))
     affinity = spec.get("affinity")
@@ -60,7 +73,7 @@ def _judge_template(template: PodTemplate, signs: Signs) -> Judgement:
     if evidence:
         return Judgement("demanded", tuple(evidence))
     if excluded:
-        return _NO
+        return None
     if node_affinity:
         preferred = _preferred(node_affinity, template.spec_path, signs)
         if preferred:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from signalbox.fieldpath import Path, value_at
+from signalbox.workload.command import program_name
 from signalbox.workload.containers import TOO_LONG, ContainerView
 from signalbox.workload.distributed import is_distributed as is_distributed
 from signalbox.workload.judgement import TYPES, Evidence, Judgement
@@ -15,7 +16,7 @@ from signalbox.workload.labels import TYPE_LABEL
 from signalbox.workload.naming import named
 from signalbox.workload.said import Said, Strength
 from signalbox.workload.signs import Signs
-from signalbox.workload.vocabulary import Saying
+from signalbox.workload.vocabulary import MAX_NAME, Saying, name_words
 from signalbox.workload.weighing import PRECEDENCE, Heard, decide, weigh
 
 if TYPE_CHECKING:
@@ -106,9 +107,18 @@ def _may_work(container: ContainerView, signs: Signs) -> bool:
         return True
     for started in container.started:
         target = started.target
-        if target is not None and not (target.role == "program" and target.name in signs.commands.utilities):
+        if target is None or (target.role == "program" and target.name in signs.commands.utilities):
+            continue
+        if target.role == "code" or not _only_looks(target.name, signs):
             return True
     return False
+
+
+def _only_looks(name: str, signs: Signs) -> bool:
+    """Whether a name says that it only looks whether something works: `run_check`, `hello.py`."""
+    file = program_name(name[-MAX_NAME:])
+    words = name_words(file.rpartition(".")[0] or file)
+    return bool(words) and (words[0] in signs.names.looks or words[-1] in signs.names.looks)
 
 
 def _speakers(view: "WorkloadView") -> list[ContainerView]:

@@ -126,8 +126,9 @@ class WorkloadView:
 
     @lazy
     def templates(self) -> tuple[PodTemplate, ...]:
-        """Every pod template."""
-        return self.kind.templates(self.object)
+        """Every pod template, with what the cluster is known to add to it."""
+        completed = self.kind.completed
+        return self.kind.templates(self.object) if completed is None else completed(self.object, self.namespace, self.cluster)
 
     @lazy
     def pods(self) -> int | None:

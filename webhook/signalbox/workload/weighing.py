@@ -35,11 +35,15 @@ PRECEDENCE = {
 }
 # Commands that only wait are short.
 _MAX_IDLE = 16
+# Where a server listens stands among its first options.
+_MAX_WORDS = 64
 _LOOPS = ("while ", "until ", "for ", "trap ")
 _PROBES = ("readinessProbe", "livenessProbe", "startupProbe")
 _ANSWERS = Saying("inference", "answers requests on accelerators", 10_000)
 _SERVES_PORT = Saying("inference", "a port on accelerators that are held for ever", 10_000)
 _NOTEBOOK_PORT = Saying("interactive", "the port of a notebook", 10_000)
+_LISTENS = Saying("inference", "listens for requests on accelerators that are held for ever", 10_000)
+_EVERY_ADDRESS = ("0.0.0.0", "[::]", "::")  # noqa: S104  looked for, not listened at
 _WAITS = Saying("interactive", "holds accelerators and waits for a person", 10_000)
 _DOUBTFUL = "what runs like a service does not train by that alone"
 _OWN_COMMAND = "the container has a command of its own"
@@ -135,7 +139,7 @@ def _all(container: ContainerView, view: "WorkloadView") -> Iterator[Heard]:
 
 def _by_holding(container: ContainerView, signs: Signs, forever: bool) -> Iterator[Said]:
     """What is told by holding accelerators where nothing is said of the work: it waits for a person, or for requests."""
-    for said in (_idle(container, signs, forever), _by_port(container, signs) if forever else None):
+    for said in (_idle(container, signs, forever), *((_by_port(container, signs), _by_address(container)) if forever else ())):
         if said is not None:
             yield said
 
@@ -246,6 +250,20 @@ def _by_port(container: ContainerView, signs: Signs) -> Said | None:
             continue
         saying = _NOTEBOOK_PORT if port in signs.ports.interactive else _SERVES_PORT
         return Said(saying, Evidence((*container.path, "ports", index), str(port), saying.reason), Strength.WEAK)
+    return None
+
+
+def _by_address(container: ContainerView) -> Said | None:
+    """A program that is told to listen at every address of its Pod."""
+    for started in container.started:
+        words = started.invocation.words
+        for at in range(started.at + 1, min(len(words), started.at + _MAX_WORDS)):
+            word = words[at]
+            option, value = (word.partition("=")[::2]) if "=" in word else (words[at - 1], word)
+            if value in _EVERY_ADDRESS and option[:1] == "-":
+                return Said(
+                    _LISTENS, Evidence(started.invocation.field(at), f"{option} {value}", _LISTENS.reason), Strength.WEAK
+                )
     return None
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import orjson
 
 from signalbox.audit.ledger.entry import Decision, Documents, LedgerEntry, LedgerFinding
-from signalbox.audit.ledger.redaction import Redaction, mask, redact
+from signalbox.audit.ledger.options import Redaction
+from signalbox.audit.ledger.redaction import mask, redact
 from signalbox.audit.ledger.waiting import Waiting
 from signalbox.engine.gate import view_of
 from signalbox.finding import Finding, Result
@@ -99,7 +100,7 @@ def _entry(waiting: Waiting, request: Request, doubts: tuple[str, ...]) -> Ledge
         excepted_by=tuple(sorted({finding.excepted_by for finding in waiting.findings if finding.excepted_by})),
         weight=waiting.weight,
         doubts=doubts,
-        findings=tuple(_finding(finding) for finding in waiting.findings[:_MOST_FINDINGS]),
+        findings=tuple(_finding(finding) for finding in _bounded(waiting.findings)),
     )
 
 
@@ -134,6 +135,16 @@ def _labels(metadata: JsonObject) -> dict[str, str]:
     return dict(list(found.items())[:_MOST_LABELS])
 
 
+def _bounded(findings: tuple[Finding, ...]) -> list[Finding]:
+    """Not all of an object that has thousands, but of each rule the first that says each thing."""
+    if len(findings) <= _MOST_FINDINGS:
+        return list(findings)
+    first: dict[tuple[str, Result, bool], Finding] = {}
+    for finding in findings:
+        first.setdefault((finding.rule, finding.result, finding.refuses), finding)
+    return list(first.values())[:_MOST_FINDINGS]
+
+
 def _finding(finding: Finding) -> LedgerFinding:
     # A message quotes the manifest.
     return LedgerFinding(
@@ -142,6 +153,7 @@ def _finding(finding: Finding) -> LedgerFinding:
         mode=finding.mode.text,
         result=finding.result.value,
         refused=finding.refuses,
+        would_refuse=finding.would_refuse,
         message=clean(mask(finding.message), _MESSAGE),
         key=clean(mask(finding.key), _NAME),
         amount=finding.amount,

@@ -10,9 +10,10 @@ from typing import Any, Literal
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
-from sqlalchemy.pool import NullPool, QueuePool
+from sqlalchemy.pool import QueuePool
 
-BUSY_SECONDS = 2.0
+from signalbox.audit.ledger.options import BUSY_SECONDS
+
 _CONNECT_SECONDS = 5
 _STATEMENT_MILLISECONDS = 20_000
 
@@ -94,9 +95,10 @@ class Address:
 
 
 def open_for_writing(address: Address, busy_seconds: float = BUSY_SECONDS) -> Engine:
-    """An engine for the one thread that writes; it connects when it is first used, once for each ``connect``."""
+    """An engine with one connection, for the one thread that writes; it connects when it is first used."""
     if not address.is_sqlite:
-        return create_engine(address.url, poolclass=NullPool, connect_args=_postgres_arguments())
+        settings = _postgres_arguments()
+        return create_engine(address.url, pool_size=1, max_overflow=0, pool_pre_ping=True, connect_args=settings)
     _create_private(address)
     return _sqlite(address, busy_seconds, writes=True)
 
@@ -163,8 +165,8 @@ def _create_private(address: Address) -> None:
 
 def _sqlite(address: Address, busy_seconds: float, writes: bool) -> Engine:
     arguments = {"timeout": busy_seconds, "check_same_thread": False}
-    pool = NullPool if writes else QueuePool
-    engine = create_engine(address.url, connect_args=arguments, poolclass=pool)
+    size = 1 if writes else 4
+    engine = create_engine(address.url, connect_args=arguments, poolclass=QueuePool, pool_size=size, max_overflow=size - 1)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: sqlite3.Connection, _: object) -> None:

@@ -15,13 +15,18 @@ DECISIONS: tuple[Decision, ...] = ("refused", "error", "warned", "audited", "all
 
 @dataclass(frozen=True, slots=True)
 class LedgerFinding:
-    """One finding as it was recorded. ``mode`` is the rule's effective mode then, ``amount`` how bad it was."""
+    """One finding as it was recorded.
+
+    ``mode`` is the rule's effective mode then, ``amount`` how bad it was. ``would_refuse``: it refused, or would have if the
+    rule had been enforced.
+    """
 
     rule: str
     check: str
     mode: str
     result: str
     refused: bool
+    would_refuse: bool
     message: str
     key: str = ""
     amount: float | None = None
@@ -45,6 +50,7 @@ class LedgerFinding:
             amount=self.amount,
             fixed_by=self.fixed_by,
             excepted_by=self.excepted_by,
+            at_most=Mode.ENFORCE if self.would_refuse else Mode.WARN,
             refuses_on_error=self.refused and self.result == Result.ERROR.value,
         )
 

@@ -1,18 +1,29 @@
 """How a ledger is kept."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from signalbox.audit.ledger.database import BUSY_SECONDS, Address
-from signalbox.audit.ledger.redaction import Redaction
+if TYPE_CHECKING:
+    # With it comes SQLAlchemy, which a command line that only shows its help can do without.
+    from signalbox.audit.ledger.database import Address
 
 Allowed = Literal["none", "sample", "all"]
 ALLOWED: tuple[Allowed, ...] = ("none", "sample", "all")
 
 QUEUE = 10_000
-QUEUE_BYTES = 32 * 1024 * 1024
+QUEUE_BYTES = 64 * 1024 * 1024
+RATE = 0.05
 DAYS = 90.0
 MOST_BYTES = 2 * 1024**3
+BUSY_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """The rules of what is kept: globs of names of variables and annotations whose values stay, unless they look secret."""
+
+    keep_env: tuple[str, ...] = ()
+    keep_annotations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +43,9 @@ class LedgerOptions:
     ``flush_seconds`` is how long an entry waits for others to be written with; ``stop_seconds`` bounds the last write.
     """
 
-    address: Address
+    address: "Address"
     allowed: Allowed = "sample"
-    rate: float = 0.05
+    rate: float = RATE
     queue: int = QUEUE
     queue_bytes: int = QUEUE_BYTES
     largest_object: int = 512 * 1024

@@ -21,6 +21,9 @@ from signalbox.review import Request
 if TYPE_CHECKING:
     from signalbox.engine import Outcome, Setup
 
+# Policies have an endpoint of their own, and are no workloads.
+_ENDPOINTS = ("mutate", "validate")
+
 
 class Recorder:
     """One a process that answers reviews: made before the fork, started after it. ``chance`` gives numbers below 1."""
@@ -52,13 +55,13 @@ class Recorder:
     def offer(self, endpoint: str, body: bytes, request: Request, setup: "Setup", outcome: "Outcome", now: datetime) -> None:
         """Hand over one decision, made by ``setup`` on the request in ``body``."""
         try:
-            if request.dry_run:
+            if request.dry_run or endpoint not in _ENDPOINTS:
                 return
             allowed, findings, faulty = outcome.response.allowed, outcome.findings, bool(outcome.errors)
             weight = 1.0
             if allowed:
                 # What /mutate lets pass comes to /validate, and is recorded there.
-                if endpoint == "mutate":
+                if endpoint != "validate":
                     return
                 if not faulty and not found_something(findings):
                     if outcome.view is None or self._rate <= 0.0 or (self._rate < 1.0 and self._chance() >= self._rate):

@@ -14,9 +14,11 @@ from typing import Any
 
 import orjson
 
+from signalbox.audit.ledger.options import Redaction
 from signalbox.audit.ledger.secret_text import is_secret_name, mask_text, mask_words
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import mapping
+from signalbox.workload.kinds.rayruntime import read_runtime
 from signalbox.workload.labels import INJECTED
 from signalbox.workload.meaning import meaning_of
 from signalbox.workload.signs import Signs
@@ -30,20 +32,12 @@ _LABEL_MAPS = frozenset({"labels", "matchLabels", "nodeSelector", "limits", "req
 _ENV_KEYS = frozenset(
     {"env", "envs", "envvars", "environment", "extraenv", "extraenvs", "extraenvvars", "environmentvariables"}
 )
-_WHOLE_TEXTS = frozenset({"runtimeenvyaml", "runtimeenv"})
+_RUNTIME = "runtimeEnvYAML"
 _PAYLOADS = {"Secret": ("data", "stringData"), "ConfigMap": ("data", "binaryData")}
 _REFERENCE = re.compile(r"\$(?:\(([A-Za-z_][\w.-]*)\)|\{([A-Za-z_]\w*)|([A-Za-z_]\w*))")
-_MANIFEST = re.compile(r"\s*[{\[].*\"kind\"|(?:^|\n)kind:\s", re.DOTALL)
+_MANIFEST = re.compile(r"\A\s*[{\[].*\"kind\"|^kind:\s", re.DOTALL | re.MULTILINE)
 _RECORDED_VARIABLE = re.compile(r"\benv\[([^\]]*)\]")
 _TOO_DEEP = "what stands deeper than 200 levels"
-
-
-@dataclass(frozen=True, slots=True)
-class Redaction:
-    """The rules of what is kept: globs of names of variables and annotations whose values stay, unless they look secret."""
-
-    keep_env: tuple[str, ...] = ()
-    keep_annotations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +76,7 @@ def mask(text: str) -> str:
 class _Walk:
     """One pass over the objects of a request. Environments come last: what a command refers to must be known by then."""
 
-    __slots__ = ("_environments", "_injected", "_numbers", "_references", "_rules", "_signs", "doubts", "removed")
+    __slots__ = ("_environments", "_injected", "_numbers", "_references", "_rules", "_runtimes", "_signs", "doubts", "removed")
 
     def __init__(self, rules: Redaction, signs: Signs, injected: Collection[tuple[str, str]]) -> None:
         self._rules = rules
@@ -92,6 +86,7 @@ class _Walk:
         # By name, whether something that a judgement reads hangs on it.
         self._references: dict[str, bool] = {}
         self._environments: list[tuple[Any, Any]] = []
+        self._runtimes: list[tuple[JsonObject, JsonObject, str]] = []
         self.doubts: dict[str, None] = {}
         self.removed = 0
 
@@ -140,7 +135,8 @@ class _Walk:
             return [member if isinstance(member, str) else self.value(member, depth) for member in masked]
         return [self.value(member, depth) for member in members]
 
-    def _mapping(self, found: JsonObject, depth: int) -> JsonObject:
+    def _mapping(self, found: JsonObject, depth: int, labels: bool = False) -> JsonObject:
+        """``labels``: its keys are names that somebody chose, which say nothing of the values, and policies match by them."""
         if depth > _DEEPEST:
             self.doubts[_TOO_DEEP] = None
             return {}
@@ -151,27 +147,36 @@ class _Walk:
         for key, value in found.items():
             if key == "managedFields":
                 continue
-            if key in payloads and isinstance(value, dict):
-                kept[key] = {name: self.mark(content) for name, content in value.items()}
-            elif key == "annotations" and isinstance(value, dict):
-                kept[key] = {name: self._annotation(name, text, depth) for name, text in value.items()}
-            elif isinstance(value, list | dict) and _is_environment(key):
-                kept[key] = [] if isinstance(value, list) else {}
+            if isinstance(value, dict):
+                if key in payloads:
+                    kept[key] = {name: self.mark(content) for name, content in value.items()}
+                elif key == "annotations":
+                    kept[key] = {name: self._annotation(name, text, depth) for name, text in value.items()}
+                elif _is_environment(key):
+                    kept[key] = {}
+                    self._environments.append((kept[key], value))
+                else:
+                    kept[key] = self._mapping(value, depth + 1, key in _LABEL_MAPS)
+            elif isinstance(value, list) and _is_environment(key):
+                kept[key] = []
                 self._environments.append((kept[key], value))
-            elif key in _LABEL_MAPS and isinstance(value, dict):
-                kept[key] = {name: self._label(text, depth) for name, text in value.items()}
-            elif _is_scalar(value) and (is_secret_name(key) or (key == "value" and named_secret)):
-                kept[key] = self.mark(value)
-            elif isinstance(value, str) and key.lower() in _WHOLE_TEXTS:
-                # A document of its own, with environment variables in it.
+            elif key == _RUNTIME and isinstance(value, str):
+                kept[key] = self._runtime(value, kept)
+            elif _is_scalar(value) and not labels and (is_secret_name(key) or (key == "value" and named_secret)):
                 kept[key] = self.mark(value)
             else:
                 kept[key] = self.value(value, depth)
         return kept
 
-    def _label(self, value: Any, depth: int) -> Any:
-        # A label may be called token: whoever may list objects reads it anyway, and policies match by it.
-        return self._text(value) if isinstance(value, str) else self.value(value, depth)
+    def _runtime(self, text: str, kept: JsonObject) -> str:
+        """A document in a text: of Ray's runtime environment what judgements read stays, as JSON."""
+        found = read_runtime(text)
+        if not found.env and not found.working_dir:
+            return self.mark(text)
+        variables: JsonObject = {}
+        self._environments.append((variables, {entry["name"]: entry["value"] for entry in found.env}))
+        self._runtimes.append((kept, variables, self._text(found.working_dir)))
+        return ""
 
     def _annotation(self, name: str, value: Any, depth: int) -> Any:
         if not isinstance(value, str):
@@ -181,7 +186,7 @@ class _Walk:
         if is_secret_name(name.rpartition("/")[2]) or "last-applied" in name:
             return self.mark(value)
         kept = any(fnmatchcase(name, pattern) for pattern in self._rules.keep_annotations)
-        if not kept and (len(value) > _LONGEST_ANNOTATION or _MANIFEST.match(value)):
+        if not kept and (len(value) > _LONGEST_ANNOTATION or _MANIFEST.search(value)):
             return self.mark(value)
         return self._text(value)
 
@@ -210,6 +215,8 @@ class _Walk:
                 kept.extend(self._variable(entry) for entry in found)
             else:
                 kept.update({name: self._variable_value(name, value) for name, value in found.items()})
+        for holder, variables, folder in self._runtimes:
+            holder[_RUNTIME] = orjson.dumps({"env_vars": variables, "working_dir": folder}).decode()
 
     def _follow_references(self) -> None:
         """A variable that is referred to may refer to others in turn."""

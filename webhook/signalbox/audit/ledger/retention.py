@@ -3,8 +3,11 @@
 Whoever owns the file of SQLite does it; a PostgreSQL ledger, which several replicas write, is kept by the controller.
 """
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
+from typing import cast
 
 from sqlalchemy import Connection, Engine, delete, func, select
 
@@ -26,10 +29,9 @@ def prune(engine: Engine, retention: Retention, now: datetime, most_steps: int =
     for _ in range(most_steps):
         with engine.begin() as connection:
             gone = _step(connection, retention, now)
-            if gone and connection.dialect.name == "sqlite":
-                # Where an older file was made without it, this does nothing.
-                connection.exec_driver_sql(f"PRAGMA incremental_vacuum({_PAGES_GIVEN_BACK})").all()
         deleted += gone
+        if gone and engine.dialect.name == "sqlite":
+            _give_back(engine)
         if gone < STEP:
             break
     return deleted
@@ -66,6 +68,14 @@ def _step(connection: Connection, retention: Retention, now: datetime) -> int:
         if ids:
             connection.execute(delete(table).where(column.in_(ids)))
     return len(ids)
+
+
+def _give_back(engine: Engine) -> None:
+    """Returns the freed pages to the disk. SQLite does so page by page, and only a script is run to its end."""
+    connection = engine.raw_connection()
+    # Somebody else may be writing: there is another round.
+    with closing(connection), suppress(sqlite3.OperationalError):
+        cast(sqlite3.Connection, connection.driver_connection).executescript(f"PRAGMA incremental_vacuum({_PAGES_GIVEN_BACK});")
 
 
 def _too_many(connection: Connection, most_bytes: int) -> int:

@@ -48,9 +48,11 @@ _KNOWN = re.compile(
 )
 # A run of hexadecimal or base64 digits that is no part of a path, a name with hyphens or an image's digest.
 _RANDOM = re.compile(r"(?<![A-Za-z0-9+=/:._@-])(?=[A-Za-z+=]*\d)(?=[\d+=]*[A-Za-z])[A-Za-z0-9+=]{32,}(?![A-Za-z0-9+=/._-])")
-_VALUE = r"(\"[^\"]*\"|'[^']*'|[^\s\"'&;,|)}\]]+)"
-_ASSIGNED = re.compile(r"(?<![\w.-])((?:--?)?[A-Za-z_][\w.-]{0,127})(\\?[\"']?\s{0,4}[=:]\s{0,4}\\?)" + _VALUE)
-_OPTION = re.compile(r"(?<![\w.-])(--?[A-Za-z][\w.-]{0,127})(\s{1,8})" + _VALUE)
+_VALUE = re.compile(r"\"([^\"]*)\"|'([^']*)'|([^\s\"'&;,|)}\]]+)")
+_ASSIGNED = re.compile(r"(?<![\w.-])((?:--?)?[A-Za-z_][\w.-]{0,127})\\?[\"']?\s{0,4}[=:]\s{0,4}\\?(?!//)")
+_OPTION = re.compile(r"(?<![\w.-])(--?[A-Za-z][\w.-]{0,127})\s{1,8}(?!-)")
+# Of an Authorization header the word after it is the secret.
+_SCHEMES = frozenset({"bearer", "basic"})
 _USER_OPTION = re.compile(r"(?<!\S)((?:-u|--user|--userpwd|--proxy-user)(?:\s+|=)[\"']?[^\s:\"']*:)([^\s\"']+)")
 _LOGIN = re.compile(r"(\blogin\s+(?:--\S+\s+){0,4})(?!-)([^\s\"'&;|<>$]{16,})")
 _SSHPASS = re.compile(r"(\bsshpass\s+-p\s*)(\S+)")
@@ -96,17 +98,6 @@ def mask_text(text: str, mark: Mark, told: Callable[[str], None] | None = None) 
     def second(found: re.Match[str]) -> str:
         return found.group(1) + mark(found.group(2))
 
-    def named(found: re.Match[str]) -> str:
-        name, between, value = found.groups()
-        if not is_secret_name(name.lstrip("-"), bare_key=name[:1] == "-") or value[:2] == "//":
-            return found.group(0)
-        if told is not None:
-            told(name)
-        quote = value[0] if value[0] in "\"'" else ""
-        inner = value[1:-1] if quote else value
-        # What a shell or Kubernetes fills in is no secret itself, but who follows it would find one.
-        return f"{name}{between}{quote}{mark(inner)}{quote}" if inner else found.group(0)
-
     text = _PEM.sub(lambda found: mark(found.group(0)), text)
     text = _URL_PASSWORD.sub(second, text)
     text = _URL_TOKEN.sub(second, text)
@@ -114,11 +105,29 @@ def mask_text(text: str, mark: Mark, told: Callable[[str], None] | None = None) 
     text = _USER_OPTION.sub(second, text)
     text = _SSHPASS.sub(second, text)
     text = _SCHEME.sub(second, text)
-    text = _ASSIGNED.sub(named, text)
-    text = _OPTION.sub(named, text)
+    text = _mask_named(text, _ASSIGNED, mark, told)
+    text = _mask_named(text, _OPTION, mark, told)
     text = _LOGIN.sub(second, text)
     text = _KNOWN.sub(lambda found: mark(found.group(0)), text)
     return _RANDOM.sub(lambda found: mark(found.group(0)), text)
+
+
+def _mask_named(text: str, names: re.Pattern[str], mark: Mark, told: Callable[[str], None] | None) -> str:
+    """Masks the values behind names of secrets. What follows any other name is looked at in its turn."""
+    parts: list[str] = []
+    done = at = 0
+    while (found := names.search(text, at)) is not None:
+        name, at = found.group(1), found.end()
+        value = _VALUE.match(text, at) if is_secret_name(name.lstrip("-"), bare_key=name[:1] == "-") else None
+        if value is None or value.lastindex is None or not value[value.lastindex] or value[0].lower() in _SCHEMES:
+            continue
+        if told is not None:
+            told(name)
+        # What a shell or Kubernetes fills in is no secret itself, but who follows it would find one.
+        start, end = value.span(value.lastindex)
+        parts += (text[done:start], mark(text[start:end]))
+        done, at = end, value.end()
+    return "".join((*parts, text[done:])) if parts else text
 
 
 def mask_words(words: Sequence[object], mark: Mark, told: Callable[[str], None] | None = None) -> list[object]:

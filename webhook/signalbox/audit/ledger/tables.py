@@ -51,6 +51,7 @@ findings = Table(
     Column("mode", String(16), nullable=False),
     Column("result", String(16), nullable=False),
     Column("refused", Boolean, nullable=False),
+    Column("would_refuse", Boolean, nullable=False),
     Column("message", Text, nullable=False),
     Column("key", Text, nullable=False),
     Column("amount", Float, nullable=True),

@@ -29,6 +29,23 @@ _LONGEST_BACK_OFF = 30.0
 _RETENTION_SECONDS = 60.0
 _LOG_SECONDS = 60.0
 
+LOSSES = (
+    "queue-full",
+    "unreachable",
+    "locked",
+    "full",
+    "read-only",
+    "forbidden",
+    "damaged",
+    "schema",
+    "other",
+    "refused-by-database",
+    "fault",
+    "stopped",
+)
+"""Why an entry may be lost: the queue was full of its own accord, or what kept the database from taking more; it refused
+this one, a fault of ours, no time left at the end."""
+
 
 class LedgerWatch(Protocol):
     """Who is told how the ledger fares: the metrics of the server."""
@@ -92,8 +109,8 @@ class LedgerWriter:
     def run(self) -> None:
         """Write until told to stop, and then what still waits, as long as there is time."""
         while not self._stopping.wait(self._options.flush_seconds if self.trouble is None else self._back_off):
-            self._round()
-        while (self._queue or self._built) and time.monotonic() < self._deadline and self._round():
+            self._guarded_round()
+        while (self._queue or self._built) and time.monotonic() < self._deadline and self._guarded_round():
             pass
         self._losses.add("stopped", len(self._built) + len(self._queue))
         self._losses.tell(at_once=True)
@@ -104,6 +121,16 @@ class LedgerWriter:
         """Write what waits until this monotonic time, then end. Safe from any thread."""
         self._deadline = deadline
         self._stopping.set()
+
+    def _guarded_round(self) -> bool:
+        try:
+            return self._round()
+        except Exception as error:  # noqa: BLE001 a thread that dies unseen would lose everything from then on
+            self._losses.add("fault", len(self._built))
+            self._built = []
+            self._log.error("ledger writer failed", **crash_fields(error))
+            self._failed("other", type(error).__name__)
+            return False
 
     def _round(self) -> bool:
         """Everything that waits now; False where it could not be written."""

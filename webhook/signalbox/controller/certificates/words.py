@@ -19,6 +19,7 @@ class Remark:
 
     text: str
     wrong: bool = False
+    unknown: bool = False
 
 
 def remarks(state: State, lifetimes: Lifetimes, names: tuple[str, ...], now: datetime, *, ours: bool) -> list[Remark]:

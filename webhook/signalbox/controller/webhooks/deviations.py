@@ -47,7 +47,7 @@ def deviations(shipped: Shipped, found: JsonObject | None, *, fails_open: bool =
             return []
         return [Deviation(configuration, "", "", f"{shipped.kind} {configuration} is not there: nothing of it is asked of us")]
     webhooks = found.get("webhooks")
-    named = {one.get("name"): one for one in webhooks if isinstance(one, dict)} if isinstance(webhooks, list) else {}
+    named = {str(one.get("name")): one for one in webhooks if isinstance(one, dict)} if isinstance(webhooks, list) else {}
     result: list[Deviation] = []
     for webhook in shipped.webhooks:
         name = str(webhook.get("name"))

@@ -37,7 +37,9 @@ def _templates(service: JsonObject) -> tuple[PodTemplate, ...]:
         if not isinstance(body, dict):
             continue
         path: Path = ("spec", component)
+        # Where it goes down to none it has one at least while it is of use.
         pods = count(body.get("minReplicas"))
+        pods = None if pods is None else max(pods, 1)
         programs = tuple(
             [Program((*path, model), body[model]) for model in _MODELS if isinstance(body.get(model), dict)],
         )

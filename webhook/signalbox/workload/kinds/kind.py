@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from signalbox.cluster.view import ClusterView
 from signalbox.fieldpath import Path, value_at
 from signalbox.quantity import is_placeholder, parse_quantity
 from signalbox.review import JsonObject
@@ -57,6 +58,10 @@ class PodTemplate:
         injectors may write to its PodSpec.
     partial
         volumes and mounts may be added from another object (a training or serving runtime).
+    foreign
+        the name of the other object that it stands in, which no fix of this one can change.
+    apart
+        its Pods only start the run or look after it, and take no part in it (RayJob's submitter).
     claims
         what its ``resourceClaims`` are for, by name, once that was asked.
     """
@@ -72,6 +77,8 @@ class PodTemplate:
     partial: bool = False
     programs: tuple[Program, ...] = ()
     asked: tuple[Asked, ...] = ()
+    foreign: str = ""
+    apart: bool = False
     claims: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -131,6 +138,9 @@ class WorkloadKind:
         whose kind this is, where nothing else names one.
     claims
         where ``volumeClaimTemplates`` stand.
+    completed
+        the templates with what another object adds to them (TrainJob's runtime), as far as the cluster is known; given the
+        object, its namespace and the cluster.
     wraps
         the kind of the object that this one holds (AppWrapper): how that runs is how this one does.
     """
@@ -155,6 +165,7 @@ class WorkloadKind:
     named_by: Path | None = None
     framework: str | None = None
     claims: Path = ("spec", "volumeClaimTemplates")
+    completed: Callable[[JsonObject, str, ClusterView], tuple[PodTemplate, ...]] | None = None
     wraps: "Callable[[JsonObject], WorkloadKind | None] | None" = None
 
     @property

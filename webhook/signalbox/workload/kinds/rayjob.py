@@ -5,6 +5,8 @@ if the cluster goes with the job. The label stands on the RayJob alone: on the R
 (kuberay#4064).
 """
 
+from dataclasses import replace
+
 from signalbox.fieldpath import Path
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import Metadata, PodTemplate, WorkloadKind, mapping, template_at
@@ -24,7 +26,7 @@ def _templates(job: JsonObject) -> tuple[PodTemplate, ...]:
     cluster = () if _stands(job) else cluster_templates(job, _CLUSTER)
     found = cluster
     if isinstance(spec.get("submitterPodTemplate"), dict):
-        found = (*found, template_at(job, _SUBMITTER, 1, "submitter"))
+        found = (*found, replace(template_at(job, _SUBMITTER, 1, "submitter"), apart=True))
     runtime: Path = ("spec", _RUNTIME)
     return (*found, driver(("spec", "entrypoint"), spec.get("entrypoint"), cluster, runtime, spec.get(_RUNTIME)))
 

@@ -48,6 +48,7 @@ def upgrade() -> None:
         sa.Column("mode", sa.String(16), nullable=False),
         sa.Column("result", sa.String(16), nullable=False),
         sa.Column("refused", sa.Boolean, nullable=False),
+        sa.Column("would_refuse", sa.Boolean, nullable=False),
         sa.Column("message", sa.Text, nullable=False),
         sa.Column("key", sa.Text, nullable=False),
         sa.Column("amount", sa.Float, nullable=True),

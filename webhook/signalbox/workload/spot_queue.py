@@ -1,0 +1,80 @@
+"""Spot by the queue: a Kueue queue whose flavors are spot nodes sends its work there, whatever the manifest says.
+
+Where all flavors that a template can be given are spot by their node labels or taints, its queue demands spot; where some
+are, it permits it. Of a flavor that the view does not know nothing is concluded.
+"""
+
+from typing import TYPE_CHECKING
+
+from signalbox.cluster.objects import ResourceFlavor
+from signalbox.cluster.view import UNKNOWN
+from signalbox.workload.accelerators import template_accelerators
+from signalbox.workload.flavors import FlavorGroup
+from signalbox.workload.judgement import Evidence, Judgement
+from signalbox.workload.kinds.kind import PodTemplate
+from signalbox.workload.labels import QUEUE_LABEL
+from signalbox.workload.signs import Signs
+
+if TYPE_CHECKING:
+    from signalbox.workload.view import WorkloadView
+
+_NOT_SPOT = ("false", "on-demand", "ondemand")
+# What work without accelerators is queued by.
+_PLAIN = frozenset({"cpu", "memory"})
+
+
+def judge_queue(view: "WorkloadView", templates: list[PodTemplate]) -> Judgement | None:
+    """What the queue says of these templates: ``demanded``, ``permitted``, or None where it says nothing."""
+    name = view.kueue_queue
+    if not name or not view.takes_queue:
+        return None
+    local = view.cluster.local_queue(view.namespace, name)
+    queue = view.cluster.cluster_queue(local.cluster_queue) if local is not None and local is not UNKNOWN else None
+    if queue is None or queue is UNKNOWN:
+        return None
+    asked = frozenset(view.accelerators.resources) or _PLAIN
+    groups = [
+        (group, FlavorGroup(view.cluster, (flavor for flavor, _ in group.flavors)))
+        for group in queue.groups
+        if not asked.isdisjoint(group.resources)
+    ]
+    spot = {flavor.name for _, flavors in groups for flavor in flavors.known.values() if is_spot(flavor, view.signs)}
+    if not spot:
+        return None
+    best = None
+    for template in templates:
+        # Of several, what only starts the others goes where it likes.
+        if len(view.templates) > 1 and view.accelerators.any and not template_accelerators(template, view.signs).evidence:
+            continue
+        found = [
+            flavor
+            for _, flavors in groups
+            for flavor in flavors.known
+            if flavor in spot and not flavors.conflict(flavor, template)
+        ]
+        if not found:
+            continue
+        words = f"its flavor {found[0]} is" if len(found) == 1 else f"its flavors {', '.join(found)} are"
+        evidence = (Evidence((*view.queue_metadata, "labels", QUEUE_LABEL), name, f"{words} spot"),)
+        if not any(
+            other not in spot and not flavors.conflict(other, template)
+            for group, flavors in groups
+            for other, _ in group.flavors
+        ):
+            return Judgement("demanded", evidence)
+        best = best or Judgement("permitted", evidence)
+    return best
+
+
+def is_spot(flavor: ResourceFlavor, signs: Signs) -> bool:
+    """Whether the nodes behind a flavor are taken back without notice."""
+    for key, value in flavor.node_labels.items():
+        label = signs.spot_by_key.get(key)
+        if label is not None and label.matches(value):
+            return True
+    # Taints carry values of their own (`present`), so only a plainly false one rules it out.
+    return any(
+        taint.get("key") in signs.spot_by_key and str(taint.get("value")).lower() not in _NOT_SPOT
+        for taint in flavor.taints
+        if isinstance(taint.get("key"), str)
+    )
