@@ -109,7 +109,7 @@ def _access() -> Iterator[str]:
             for rule in role["rules"]:
                 rows.setdefault((f"`{subject['name']}`", where, ", ".join(rule["verbs"])), []).append(_resources(rule))
     for key, resources in sorted(rows.items()):
-        yield f"| {' | '.join(key)} | {', '.join(resources)} |"
+        yield f"| {' | '.join(key)} | {', '.join(dict.fromkeys(resources))} |"
 
 
 def _resources(rule: dict[str, Any]) -> str:

@@ -246,7 +246,9 @@ def test_a_group_of_kubernetes_itself_is_seen_in_every_kind(make: Any, native: A
     assert problems("gang", make(schedulingGroup=None, workloadRef={})), "an empty group is none"
 
 
-@pytest.mark.parametrize("spec", [{"scheduling": {"schedulingPolicy": {"gang": {}}}}, {"gangPolicy": {"policy": "JobSetAsGang"}}])
+@pytest.mark.parametrize(
+    "spec", [{"scheduling": {"schedulingPolicy": {"gang": {}}}}, {"gangPolicy": {"policy": "JobSetAsGang"}}]
+)
 def test_a_jobset_that_asks_for_a_gang_itself_passes(spec: Any) -> None:
     assert not problems("gang", with_(job_set, **spec))
     assert problems("gang", with_(job_set, scheduling={"schedulingPolicy": {"basic": {}}}))

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from signalbox.cli.audit_export import COLUMNS, cell
+from signalbox.audit.as_csv import COLUMNS, cell
 from signalbox.cli.main import main
 from signalbox.cli.progress import Progress, progress_line
 from signalbox.configuration import read_setup_files

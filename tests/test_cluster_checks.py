@@ -175,6 +175,8 @@ def test_a_cluster_queue_that_takes_nothing_from_the_namespace() -> None:
 def test_queues_that_are_not_known_are_not_judged() -> None:
     assert unknown("queue-exists", queued(), EmptyClusterView()) == ("the LocalQueues of namespace research",)
     assert unknown("queue-exists", queued(), local_queue()) == ("ClusterQueue large",)
+    selecting = cluster_queue("h100 16").replace("namespaceSelector: {}", "namespaceSelector: {matchLabels: {team: a}}")
+    assert unknown("queue-exists", queued(), local_queue() + selecting) == ("the labels of namespace research",)
 
 
 def test_without_kueue_a_queue_is_not_judged() -> None:

@@ -9,6 +9,7 @@ import tracemalloc
 from contextlib import closing
 from datetime import UTC, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +20,9 @@ from signalbox.audit.ledger.reading import Ledger
 from signalbox.audit.ledger.retention import keep_house, prune
 from signalbox.audit.ledger.schema import HEAD, REVISIONS, check_readable, prepare
 from signalbox.audit.ledger.tables import metadata
+from signalbox.cli.main import main
+from signalbox.controller.ledger_retention import LedgerRetention
+from signalbox.process.logs import Log
 from tests.ledgers import Recording, recording
 from tests.manifests import deployment, gpu_job, pod_spec
 from tests.server_process import wait_for
@@ -511,6 +515,18 @@ def test_retention_goes_in_small_steps_and_can_be_stopped(month: Path, monkeypat
     engine = open_for_writing(Address.parse(str(month)))
     assert prune(engine, Retention(9.5, 0), NOW, most_steps=2) == 8
     engine.dispose()
+
+
+@pytest.mark.parametrize(("leads", "left"), [(True, 10), (False, 30)])
+def test_the_controllers_duty_deletes_as_long_as_it_leads(month: Path, leads: bool, left: int) -> None:
+    context: Any = SimpleNamespace(stopping=threading.Event(), leading=lambda: leads, log=Log("debug"))
+    LedgerRetention(context, Address.parse(str(month)), Retention(9.5, 0)).run(NOW)
+    assert len(names(month)) == left
+
+
+def test_the_controller_takes_no_ledger_that_is_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["controller", "--ledger", "ledger.db"]) == 2
+    assert "only postgresql" in capsys.readouterr().err
 
 
 def test_the_writer_keeps_its_own_file_in_bounds(month: Path) -> None:

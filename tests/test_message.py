@@ -157,6 +157,21 @@ def test_a_warning_names_a_container_and_its_fields_as_a_refusal_does() -> None:
     assert warning.endswith("spec.template.spec.containers[trainer].resources.requests[nvidia.com/gpu]: 8")
 
 
+def test_a_field_that_has_to_go_is_named() -> None:
+    rule = """
+rules:
+  - name: r
+    cel: "!has(object.spec.suspend)"
+    message: Kueue suspends it.
+    fix: {text: "leave it out:", set: {spec.suspend: null}}
+    mode: MODE
+"""
+    [warning] = judged(setup(policy(rule.replace("MODE", "warn"))), request(gpu_job())).response.warnings
+    assert warning.endswith("Fix: leave it out: take out spec.suspend")
+    message = judged(setup(policy(rule.replace("MODE", "enforce"))), request(gpu_job())).response.message
+    assert "    fix   leave it out:\n          take out spec.suspend\n" in message
+
+
 def test_a_warning_leaves_no_field_of_a_fix_out_without_saying_so() -> None:
     serving = setup(policy("rules: [{name: r, check: serving-availability, with: {readinessProbe: optional}, mode: warn}]"))
     warning = judged(serving, request(deployment())).response.warnings[-1]

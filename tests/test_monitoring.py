@@ -102,6 +102,14 @@ def test_every_alert_says_how_bad_it_is_since_when_and_where_to_read_on() -> Non
         assert (page, anchor in anchors) == ("docs/operations.md", True), f"{alert['alert']}: {anchor}"
 
 
+def test_every_alert_stands_in_the_section_it_leads_to() -> None:
+    sections = re.split(r"^#+ ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    named = {_anchor(section.partition("\n")[0]): set(re.findall(r"\bSignalbox[A-Z]\w+", section)) for section in sections}
+    for alert in alerts():
+        assert alert["alert"] in named[alert["annotations"]["runbook_url"].partition("#")[2]], alert["alert"]
+    assert set.union(*named.values()) == {alert["alert"] for alert in alerts()}
+
+
 def _anchor(title: str) -> str:
     return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 

@@ -156,12 +156,15 @@ def test_a_renewed_certificate_is_served_without_dropping_a_request(tmp_path: Pa
         threads = [threading.Thread(target=load) for _ in range(3)]
         for thread in threads:
             thread.start()
-        issue(tmp_path)
-        wait_for(lambda: webhook.judge()["warnings"][0] != before)
-        wait_for(lambda: not Path(f"/proc/{before.split()[1]}").exists())
-        done.set()
-        for thread in threads:
-            thread.join()
+        try:
+            issue(tmp_path)
+            wait_for(lambda: webhook.judge()["warnings"][0] != before)
+            wait_for(lambda: not Path(f"/proc/{before.split()[1]}").exists())
+        finally:
+            # A test that fails must not leave threads behind for which the interpreter waits.
+            done.set()
+            for thread in threads:
+                thread.join()
         assert set(statuses) == {200}
         text = webhook.metrics()
         assert 'signalbox_certificate_reloads_total{result="ok"} 1.0' in text

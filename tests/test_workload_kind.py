@@ -182,8 +182,10 @@ def test_kind_that_says_nothing_is_a_problem(tmp_path: Path) -> None:
 
 
 def test_kind_that_is_declared_twice_is_a_problem(tmp_path: Path) -> None:
-    [problem] = load(tmp_path, SWEEP, SWEEP).errors
+    [problem] = load(tmp_path, SWEEP, SWEEP.replace("{name: sweep}", "{name: sweeps}")).errors
     assert "Sweep.lab.example.com is declared already" in problem.message
+    [problem] = load(tmp_path, SWEEP, SWEEP).errors
+    assert "WorkloadKind/sweep is defined" in problem.message
 
 
 def test_policy_that_names_a_kind_nobody_declared_is_a_problem(tmp_path: Path) -> None:

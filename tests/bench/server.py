@@ -1,9 +1,11 @@
 """The processes that are measured: the webhook itself, and a Flask endpoint that does nothing, on equal settings.
 
-Run as ``python -m tests.bench.server (webhook|nothing) FOLDER``; the certificate is in the folder.
+Run as ``python -m tests.bench.server (webhook|recorded|nothing) FOLDER``; the certificate is in the folder. ``recorded`` is
+the webhook with a ledger there that holds every request.
 """
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +53,19 @@ def serve_nothing(folder: Path) -> int:
     return run_server(options(folder), loader)
 
 
+def serve_recorded(folder: Path) -> int:
+    """The webhook with a ledger."""
+    from signalbox.audit.ledger.database import Address
+    from signalbox.audit.ledger.options import LedgerOptions
+
+    ledger = LedgerOptions(Address.parse(str(folder / "ledger.db")), allowed="all")
+    return run_server(replace(options(folder), ledger=ledger), loader)
+
+
 if __name__ == "__main__":
-    chosen = {"webhook": lambda folder: run_server(options(folder), loader), "nothing": serve_nothing}
+    chosen = {
+        "webhook": lambda folder: run_server(options(folder), loader),
+        "recorded": serve_recorded,
+        "nothing": serve_nothing,
+    }
     sys.exit(chosen[sys.argv[1]](Path(sys.argv[2])))

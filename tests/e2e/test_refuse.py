@@ -14,6 +14,7 @@ from .waiting import eventually
 from .webhook import Webhook
 
 TRAIN = "torchrun train.py --output_dir=/tmp/out"
+CAPACITY = "karpenter.sh/capacity-type"
 DURABLE = "torchrun train.py --output_dir=s3://bucket/llm"
 
 
@@ -101,6 +102,13 @@ WARNED: dict[str, Callable[[str], Manifest]] = {
     "grace-too-short-for-a-checkpoint": lambda ns: job("probe", ns, template(0, DURABLE), {QUEUE: "training-large"}),
     "label-against-what-it-runs": lambda ns: job("llama-sft", ns, template(8, DURABLE), {"workload.ai/type": "evaluation"}),
     "gpus-seen-without-asking": lambda ns: pod("viewer", ns, _sees_every_gpu()),
+    "more-on-spot-than-there-is": lambda ns: job(
+        "llama-sft",
+        ns,
+        template(8, DURABLE, nodeSelector={CAPACITY: "spot"}, tolerations=[{"key": CAPACITY, "operator": "Exists"}]),
+        parallelism=4,
+        completions=4,
+    ),
     "inferred-and-queued": lambda ns: job("llama-sft", ns, template(8, DURABLE)),
 }
 
@@ -117,6 +125,20 @@ def test_training_of_unset_priority_is_warned_of_what_an_eviction_would_cost(kub
     printed = kubectl.apply(job("llama-sft", namespace, template(8, TRAIN), suspend=True))
     assert printed.code == 0, printed.text
     assert_golden("warned-priority-unset", printed.text)
+
+
+NOWHERE: dict[str, Callable[[str], Manifest]] = {
+    "queue-that-is-not-there": lambda ns: job("llama-sft", ns, template(8, DURABLE), {QUEUE: "nobodys"}),
+    "priority-that-is-not-there": lambda ns: job("llama-sft", ns, template(8, DURABLE, priorityClassName="nobodys")),
+}
+
+
+@pytest.mark.parametrize("case", NOWHERE)
+def test_what_the_cluster_does_not_have_is_warned_of(kubectl: Kubectl, namespace: str, case: str) -> None:
+    """Of no team: its rules say first which names may be used at all."""
+    printed = kubectl.apply(NOWHERE[case](namespace))
+    assert printed.code == 0, printed.text
+    assert_golden(f"warned-{case}", printed.text)
 
 
 def test_what_is_only_recorded_is_in_the_audit_log_and_nowhere_else(webhook: Webhook, kubectl: Kubectl, research: str) -> None:

@@ -85,11 +85,11 @@ class Webhook:
         for namespace in ("team-research", "team-serving", "team-platform"):
             self.cluster.wait_for_namespace(namespace)
 
-    def apply_own(self, *kinds: str) -> None:
+    def apply_own(self, *kinds: str, arguments: tuple[str, ...] = ()) -> None:
         """Apply what the overlay holds, or only objects of these kinds; a Deployment's Pods nobody here could run."""
         rendered = [one for one in self.render("overlays/self-signed") if one["kind"] != "Deployment"]
         wanted = [self._on_loopback(one) for one in rendered if not kinds or one["kind"] in kinds]
-        printed = self.cluster.kubectl.apply(*wanted)
+        printed = self.cluster.kubectl.apply(*wanted, arguments=arguments)
         assert printed.code == 0, printed.text
 
     def start(self, watching: bool = False) -> None:
@@ -190,7 +190,7 @@ class Webhook:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=2) as answer:
                 return bool(answer.status == 200)
-        except (urllib.error.URLError, ConnectionError):
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
             return False
 
     def _on_loopback(self, obj: Manifest) -> Manifest:

@@ -134,32 +134,29 @@ def _value_text(evidence: Evidence, root: JsonObject) -> str:
 def fix_lines(fix: Fix, root: JsonObject) -> list[str]:
     """What to write instead: the words, then the fields."""
     shown = _shown_edits(fix)
-    # Words that stand on their own speak of the lines above them, which were shown as seen.
-    removed = [edit for edit in fix.edits if edit.removes and not fix.text]
     lines = _labelled("fix", clean(fix.text, 400)) if fix.text else []
     introduces = fix.text.endswith(":")
-    if fix.text and not introduces and len(shown) + len(removed) > _FEW_EDITS:
+    if fix.text and not introduces and len(shown) > _FEW_EDITS:
         # Words that stand on their own say it all when the edits are many.
         return lines
-    edits = [*shown, *removed][:_EDIT_LIMIT]
-    rest = len(shown) + len(removed) - len(edits)
-    more = [f"          and {rest} more"] if rest else []
-    if introduces:
+    edits = shown[:_EDIT_LIMIT]
+    more = [f"          and {len(shown) - len(edits)} more"] if len(shown) > len(edits) else []
+    if introduces and not any(edit.removes for edit in edits):
         written = edit_yaml(edits, root)
         if len(written) <= max(_YAML_LINES_OF_ONE, _YAML_LINES_EACH * len(edits)):
             return [*lines, *("            " + line for line in written), *more]
     for index, edit in enumerate(edits):
-        line = f"take out {clean(format_path(edit.path, root), 200)}" if edit.removes else _edit_line(edit, root)
-        lines += _labelled("" if fix.text or index else "fix", line)
+        lines += _labelled("" if fix.text or index else "fix", _edit_line(edit, root))
     return lines + more
 
 
 def _shown_edits(fix: Fix) -> list[Edit]:
-    """The edits that are shown as fields: those of whole structures value by value, unless words stand for them."""
+    """The edits that are shown as fields, what is taken out last; those of whole structures value by value."""
     setting = [edit for edit in fix.edits if not edit.removes]
     if fix.text and not fix.text.endswith(":"):
+        # Words that stand on their own speak of structures, and of the lines above them, which were shown as seen.
         return [edit for edit in setting if not isinstance(edit.value, (dict, list))]
-    return [leaf for edit in setting for leaf in _leaves(edit)]
+    return [*(leaf for edit in setting for leaf in _leaves(edit)), *(edit for edit in fix.edits if edit.removes)]
 
 
 def _leaves(edit: Edit) -> Iterator[Edit]:
@@ -310,7 +307,8 @@ def _last_dot(path: str, room: int) -> int:
 
 
 def _edit_line(edit: Edit, root: JsonObject) -> str:
-    return f"{clean(format_path(edit.path, root), 200)}: {_scalar(edit.value)}"
+    path = clean(format_path(edit.path, root), 200)
+    return f"take out {path}" if edit.removes else f"{path}: {_scalar(edit.value)}"
 
 
 def _step_into(here: Any, step: str | int) -> Any:

@@ -19,8 +19,8 @@ from signalbox.policy.resources import GROUP, PLURALS
 from signalbox.policy_objects import in_order, object_bytes, object_title
 from signalbox.review import JsonObject, Request, Response
 
-# What of a problem may change without it being another: its place in a list, and what lint thinks is meant.
-_PASSING = re.compile(r"\[\d+\]|, did you mean .*| \((?:known: |the nearest of ).*")
+_INDEX = re.compile(r"\[\d+\]")
+_GUESS = re.compile(r", did you mean .*| \((?:known: |the nearest of ).*")
 _MOST_WARNINGS = 10
 
 
@@ -58,7 +58,10 @@ def _problems(
 
 
 def _brought(before: Iterable[PolicyProblem], after: Iterable[PolicyProblem]) -> tuple[PolicyProblem, ...]:
-    """Those of ``after`` that were not there before, wherever in their document they stood then."""
+    """Those of ``after`` that were not there before.
+
+    A problem may change its place in a list, and what lint thinks is meant, without being another.
+    """
     known = Counter(map(_identity, before))
     brought = []
     for problem in after:
@@ -71,7 +74,7 @@ def _brought(before: Iterable[PolicyProblem], after: Iterable[PolicyProblem]) ->
 
 
 def _identity(problem: PolicyProblem) -> tuple[str, str, str]:
-    return problem.file, _PASSING.sub("", problem.path), _PASSING.sub("", problem.message)
+    return problem.file, _INDEX.sub("", problem.path), _INDEX.sub("", _GUESS.sub("", problem.message))
 
 
 def _refusal(title: str, errors: list[PolicyProblem], asked: Request) -> str:
@@ -80,7 +83,9 @@ def _refusal(title: str, errors: list[PolicyProblem], asked: Request) -> str:
     lines = [clean(about), ""]
     room = LIMIT - len(lines[0].encode()) - 80
     for index, problem in enumerate(errors):
-        line = f"  {problem}"
+        # What another document names was right until now: there is nothing else to be meant.
+        shown = problem if problem.file == title else replace(problem, message=_GUESS.sub("", problem.message))
+        line = f"  {shown}"
         room -= len(line.encode()) + 1
         if room < 0:
             lines.append(f"  and {len(errors) - index} more, which signalbox lint shows")

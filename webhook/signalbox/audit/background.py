@@ -19,15 +19,12 @@ from signalbox.apiserver.error import ApiConfigurationError, ApiError
 from signalbox.audit.as_json import scan_json, subject_json
 from signalbox.audit.kept_scan import pack_scan, write_scan
 from signalbox.audit.largest import Largest
-from signalbox.audit.live import live_items, live_setup
+from signalbox.audit.live import live_items, setup_in_force
 from signalbox.audit.reports.kinds import report_kinds
 from signalbox.audit.reports.writer import ReportLimits, ReportWriter
-from signalbox.audit.result import ScanError
 from signalbox.audit.scan import Scan
 from signalbox.audit.tally import Tally
-from signalbox.configuration import load_setup_files, read_setup_files
-from signalbox.engine import Setup
-from signalbox.last_good import LastGoodError, read_last_good
+from signalbox.configuration import read_setup_files
 from signalbox.message import clean
 from signalbox.policy.mode import Mode
 from signalbox.process.logs import complain
@@ -79,7 +76,8 @@ def main(argument: str) -> int:
 
 def scan_once(api: ApiServer, settings: ScanSettings, now: datetime) -> JsonObject:
     """One scan of the cluster, with its reports; the sums of both. Raises ApiError where nothing can be asked at all."""
-    setup, errors = _in_force(api, settings, now)
+    files = read_setup_files(_paths(settings.policies) or None, _paths(settings.signs))
+    setup, errors = setup_in_force(api, files, settings.namespace, now, Mode.parse(settings.max_mode))
     scan, tally, largest = Scan(setup, now, passes=settings.reports), Tally(), Largest(_KEPT)
     for error in errors:
         scan.note(error)
@@ -107,23 +105,6 @@ def scan_once(api: ApiServer, settings: ScanSettings, now: datetime) -> JsonObje
     except ApiError as error:
         answer |= {"kept": False, "keepError": clean(error, 300)}
     return answer
-
-
-def _in_force(api: ApiServer, settings: ScanSettings, now: datetime) -> tuple[Setup, list[ScanError]]:
-    """What the webhook judges by: the policies that are there, where they have faults the last good ones; what went wrong."""
-    files = read_setup_files(_paths(settings.policies) or None, _paths(settings.signs))
-    max_mode = Mode.parse(settings.max_mode)
-    loaded, unread = live_setup(api, files, now, max_mode=max_mode)
-    errors = [*unread, *(ScanError("policies", f"left out: {problem}") for problem in loaded.errors)]
-    if loaded.errors:
-        try:
-            kept = read_last_good(api, settings.namespace)
-        except (ApiError, LastGoodError) as error:
-            errors.append(ScanError("the last good policies", clean(error, 300)))
-        else:
-            if kept is not None:
-                return load_setup_files(kept, max_mode=max_mode, view=loaded.setup.cluster).setup, errors
-    return loaded.setup, errors
 
 
 def _writer(api: ApiServer, settings: ScanSettings, now: datetime) -> tuple[ReportWriter | None, str]:

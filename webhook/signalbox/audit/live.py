@@ -38,6 +38,23 @@ def live_setup(
     return load_setup_files(files, max_mode=max_mode, controllers=controllers, now=now, view=view), errors
 
 
+def setup_in_force(
+    api: ApiServer, files: SetupFiles, namespace: str, now: datetime, max_mode: Mode = Mode.ENFORCE
+) -> tuple[Setup, list[ScanError]]:
+    """What the webhook judges by: what is there, or where that has faults the last good set; what went wrong."""
+    loaded, unread = live_setup(api, files, now, max_mode=max_mode)
+    errors = [*unread, *(ScanError("policies", f"left out: {problem}") for problem in loaded.errors)]
+    if loaded.errors:
+        try:
+            kept = read_last_good(api, namespace)
+        except (ApiError, LastGoodError) as error:
+            errors.append(ScanError("the last good policies", clean(error, 300)))
+        else:
+            if kept is not None:
+                return load_setup_files(kept, max_mode=max_mode, view=loaded.setup.cluster).setup, errors
+    return loaded.setup, errors
+
+
 def policies_in_force(api: ApiServer, namespace: str = NAMESPACE) -> SetupFiles | None:
     """The policies that the cluster's webhook judges by, files and objects, as its controller keeps them.
 

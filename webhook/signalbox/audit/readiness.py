@@ -14,6 +14,7 @@ from signalbox.audit.ledger.entry import LedgerEntry, LedgerFinding, Recorded
 from signalbox.audit.replay import judge_again
 from signalbox.audit.result import ScanFinding, Subject
 from signalbox.audit.rule_choice import with_rules
+from signalbox.audit.tally import RuleTally
 from signalbox.engine import Setup
 from signalbox.finding import Result
 from signalbox.policy.policy_set import PolicyException, expired
@@ -129,6 +130,19 @@ class Evidence:
                 side.accelerators += subject.accelerators.total
                 self._block_standing(subject, finding)
 
+    def add_scan(self, rules: Iterable[RuleTally], seen: int, subjects: Iterable[Subject]) -> None:
+        """What a scan of everything came to: its sums, and those of its workloads that are known one by one."""
+        side = self.standing = self.standing or Side()
+        side.seen += seen
+        for tally in rules:
+            if tally.rule == self.rule:
+                side.fates.update({fate: count for fate, count in _fates(tally).items() if count})
+                side.accelerators += tally.accelerators
+        for subject in subjects:
+            fate, finding = _standing_fate(subject, self.rule)
+            if fate is Fate.REFUSED and finding is not None:
+                self._block_standing(subject, finding)
+
     @property
     def exceptions(self) -> tuple[PolicyException, ...]:
         """The exceptions that name the rule and are not over."""
@@ -211,6 +225,17 @@ def by_team(blocked: Iterable[Blocked]) -> dict[str, list[Blocked]]:
     for one in sorted(blocked, key=lambda one: (-one.accelerators, -one.requests, one.namespace, one.name)):
         teams.setdefault(one.team, []).append(one)
     return dict(sorted(teams.items(), key=lambda item: (-sum(one.accelerators for one in item[1]), item[0])))
+
+
+def _fates(tally: RuleTally) -> dict[Fate, int]:
+    return {
+        Fate.REFUSED: tally.refused,
+        Fate.TOLD: tally.told,
+        Fate.MENDED: tally.mended,
+        Fate.EXCEPTED: tally.excepted,
+        Fate.UNKNOWN: tally.not_judged,
+        Fate.FAULT: tally.faults,
+    }
 
 
 def _recorded_fate(findings: list[LedgerFinding]) -> tuple[Fate, LedgerFinding | None]:

@@ -80,15 +80,17 @@ def _leads_nowhere(view: WorkloadView, queue: LocalQueue, paths: list[Path]) -> 
     evidence = tuple(Evidence(path, queue.name) for path in paths)
     behind = view.cluster.cluster_queue(queue.cluster_queue) if queue.cluster_queue else UNKNOWN
     if behind is UNKNOWN:
-        yield Unjudged(f"ClusterQueue {queue.cluster_queue}")
+        yield Unjudged(f"ClusterQueue {queue.cluster_queue}" if queue.cluster_queue else f"where queue {queue.name} leads")
         return
     if behind is None:
         message = f"Queue {queue.name} leads to ClusterQueue {queue.cluster_queue}, which does not exist: nothing in it starts."
         fix = Fix("name another queue, or ask for that ClusterQueue.")
         yield Problem(message, evidence, fix, key=f"{queue.name} to {queue.cluster_queue}")
         return
-    labels = view.cluster.namespace_labels(view.namespace)
-    if behind.namespace_selector is None or (labels is not UNKNOWN and not selects(behind.namespace_selector, labels)):
+    selector, labels = behind.namespace_selector, view.cluster.namespace_labels(view.namespace)
+    if selector and labels is UNKNOWN:
+        yield Unjudged(f"the labels of namespace {view.namespace}")
+    elif selector is None or (selector and labels is not UNKNOWN and not selects(selector, labels)):
         message = (
             f"Queue {queue.name} leads to ClusterQueue {behind.name}, which takes nothing from namespace {view.namespace}."
         )
@@ -96,7 +98,7 @@ def _leads_nowhere(view: WorkloadView, queue: LocalQueue, paths: list[Path]) -> 
         yield Problem(message, evidence, fix, key=f"{queue.name} to {behind.name} from {view.namespace}")
     elif queue.stopped or behind.stopped:
         what = f"Queue {queue.name}" if queue.stopped else f"ClusterQueue {behind.name}, behind queue {queue.name},"
-        fix = Fix("nothing; or name another queue.")
+        fix = Fix("wait, or name another queue.")
         yield Problem(
             f"{what} is stopped for now: this waits until it is started again.",
             evidence,

@@ -1,12 +1,17 @@
 """``signalbox controller``: the part that writes."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from signalbox.cli.environment_option import option
+from signalbox.cli.ledger_options import retention_options
 from signalbox.policy.mode import MODE_WORDS
 from signalbox.process.logs import LEVELS
+
+if TYPE_CHECKING:
+    from signalbox.audit.ledger.options import Retention
 
 _HELP = """Run the controller: the only part of Signalbox that writes into the cluster.
 
@@ -59,6 +64,7 @@ _FILE = click.Path(path_type=Path)
 @option("--scan-longest-minutes", type=click.FloatRange(0.1, 10080), default=30.0, help="After that a scan is ended.")
 @option("--scan-memory", type=click.IntRange(128, 65536), default=512, help="What a scan may use, in MiB.")
 @option("--scan-reports/--no-scan-reports", default=True, help="Whether a scan writes report objects.")
+@retention_options
 @option("--metrics-address", default="127.0.0.1", help="Where /metrics, /livez and /readyz listen.")
 @option("--metrics-port", type=_PORT, default=9090, help="0 takes a free one.")
 @option("--no-metrics", is_flag=True, show_default=False, help="No listener.")
@@ -84,6 +90,8 @@ def command(
     scan_longest_minutes: float,
     scan_memory: int,
     scan_reports: bool,
+    ledger: str,
+    ledger_retention: "Retention",
     metrics_address: str,
     metrics_port: int,
     no_metrics: bool,
@@ -114,6 +122,8 @@ def command(
         scan_longest_minutes=scan_longest_minutes,
         scan_memory=scan_memory,
         scan_reports=scan_reports,
+        ledger=ledger,
+        ledger_retention=ledger_retention,
         metrics_address=metrics_address,
         metrics_port=None if no_metrics else metrics_port,
         stop_seconds=stop_seconds,

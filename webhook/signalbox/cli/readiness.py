@@ -14,7 +14,7 @@ from signalbox.cli.terminal import stderr, stdout
 
 if TYPE_CHECKING:
     from signalbox.audit.ledger.reading import Ledger
-    from signalbox.audit.readiness import Evidence, Seen
+    from signalbox.audit.readiness import Evidence
     from signalbox.engine import Setup
     from signalbox.policy.policy_set import Rule
 
@@ -59,6 +59,7 @@ def command(
     """Gathers and says; 0 when the rule is ready."""
     from signalbox.audit.ledger.database import LedgerError
     from signalbox.audit.readiness import Evidence
+    from signalbox.audit.seen import seen_in
     from signalbox.audit.verdict import Verdict, verdict_on
     from signalbox.cli.readiness_report import write_json, write_text
 
@@ -74,7 +75,7 @@ def command(
     setup = load(by) if source is None else source.setup
     wanted = _rule(setup, rule)
     try:
-        evidence = Evidence(setup, rule, now, days, _seen(opened, now, days))
+        evidence = Evidence(setup, rule, now, days, seen_in(opened, now, days))
         _add_requests(evidence, opened)
     except LedgerError as error:
         raise CommandError(str(error)) from None
@@ -94,21 +95,6 @@ def _rule(setup: "Setup", name: str) -> "Rule":
     if name not in rules:
         raise CommandError(f"no rule {name!r}{nearest(name, rules)}, see signalbox policies list")
     return rules[name]
-
-
-def _seen(ledger: "Ledger", now: datetime, days: float) -> "Seen":
-    from signalbox.audit.ledger.reading import Wanted
-    from signalbox.audit.readiness import Seen
-
-    start = now - timedelta(days=days)
-    counts = ledger.counts("decision", Wanted(since=start))
-    first = ledger.extent().first
-    covered = timedelta() if first is None else now - max(first, start)
-    return Seen(
-        requests=sum(count.requests for count in counts),
-        covered_days=max(0.0, covered.total_seconds() / 86_400),
-        allowed_recorded=any(count.key == "allowed" for count in counts),
-    )
 
 
 def _add_requests(evidence: "Evidence", ledger: "Ledger") -> None:

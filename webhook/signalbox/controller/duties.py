@@ -22,6 +22,7 @@ def duties(context: DutyContext) -> list[Duty]:
         _configurations(context),
         *_policies(context),
         *([_scan(context)] if context.options.scan_minutes else []),
+        *([_ledger(context)] if context.options.ledger else []),
     ]
 
 
@@ -50,6 +51,14 @@ def _configurations(context: DutyContext) -> Duty:
 def _policies(context: DutyContext) -> list[Duty]:
     present = PresentPolicies(context.api, context.options.policies, context.options.signs)
     return [LastGoodDuty(context, present), PolicyStatusDuty(context, present)]
+
+
+def _ledger(context: DutyContext) -> Duty:
+    # With it comes SQLAlchemy, which a controller without a ledger can do without.
+    from signalbox.audit.ledger.database import Address
+    from signalbox.controller.ledger_retention import LedgerRetention
+
+    return LedgerRetention(context, Address.parse(context.options.ledger), context.options.ledger_retention)
 
 
 def _scan(context: DutyContext) -> Duty:

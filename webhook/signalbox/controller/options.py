@@ -1,8 +1,10 @@
 """What `signalbox controller` may be told."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+
+from signalbox.audit.ledger.options import Retention
 
 NAMESPACE = "signalbox-system"
 LEASE = "signalbox-controller"
@@ -21,7 +23,7 @@ class ControllerOptions:
     ``names`` are for the serving certificate beside those of the Service. ``expected`` is a file of webhook configurations
     where they are not the release's own, ``audit_only`` says that they may fail open and inject nothing. ``policies`` and
     ``signs`` are those that `signalbox serve` is given; none means the shipped set. ``scan_minutes`` lie between two scans of
-    the cluster, 0: there is none.
+    the cluster, 0: there is none. ``ledger`` is a PostgreSQL ledger to keep in bounds.
     """
 
     namespace: str = NAMESPACE
@@ -47,6 +49,8 @@ class ControllerOptions:
     scan_longest_minutes: float = 30.0
     scan_memory: int = 512
     scan_reports: bool = True
+    ledger: str = ""
+    ledger_retention: Retention = field(default_factory=Retention)
 
     @property
     def serving_names(self) -> tuple[str, ...]:

@@ -171,6 +171,7 @@ def _checkpoint(sections: list[CheckpointSection]) -> CheckpointSigns:
         frequency=named("frequency"),
         configuration=_options(named("configuration")),
         mounts=named("mount"),
+        copiers=named("copier"),
         schemes=frozenset(name for section in sections for entry in section.stores for name in entry.schemes),
         rooted_schemes=frozenset(
             name for section in sections for entry in section.stores if entry.rooted for name in entry.schemes

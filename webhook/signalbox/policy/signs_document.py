@@ -149,6 +149,7 @@ class CheckpointNameEntry(_Entry):
         "frequency",
         "configuration",
         "mount",
+        "copier",
     ]
     names: Names
     frameworks: list[Name] = []

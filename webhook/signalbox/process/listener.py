@@ -21,6 +21,7 @@ class Page:
     body: bytes
     content_type: str = "text/plain; charset=utf-8"
     status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +30,12 @@ class Asked:
 
     query: str
     accept: str
+    path: str = ""
+    host: str = ""
 
 
-Pages = Mapping[str, Callable[[Asked], Page]]
+Answer = Callable[[Asked], Page]
+Pages = Mapping[str, Answer]
 """From a path to what makes its page."""
 
 
@@ -41,16 +45,21 @@ def metrics_page(registry: CollectorRegistry, asked: Asked) -> Page:
     return Page(encode(registry), content_type)
 
 
+def _not_found(_asked: Asked) -> Page:
+    return Page(b"there is no such page\n", status=404)
+
+
 class SideListener(socketserver.ThreadingMixIn, socketserver.TCPServer):
-    """A bounded HTTP/1.0 server for a few pages."""
+    """A bounded HTTP/1.0 server for a few pages; ``otherwise`` answers where none of them is asked for."""
 
     daemon_threads = True
 
-    def __init__(self, listening: socket.socket, pages: Pages) -> None:
+    def __init__(self, listening: socket.socket, pages: Pages, otherwise: Answer | None = None) -> None:
         super().__init__(listening.getsockname()[:2], _Handler, bind_and_activate=False)
         self.socket.close()
         self.socket = listening
         self.pages = pages
+        self.otherwise = otherwise or _not_found
         self._free = threading.Semaphore(_MOST_CONNECTIONS)
 
     def start(self) -> None:
@@ -75,18 +84,25 @@ class SideListener(socketserver.ThreadingMixIn, socketserver.TCPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: SideListener
     timeout = _SECONDS
+    server_version, sys_version = "signalbox", ""
 
     def do_GET(self) -> None:
         """GET of one of the pages."""
         path, _, query = self.path.partition("?")
-        make = self.server.pages.get(path)
-        if make is None:
-            self.send_error(404)
-            return
-        page = make(Asked(query, self.headers.get("Accept", "")))
+        make = self.server.pages.get(path, self.server.otherwise)
+        self._write(make(Asked(query, self.headers.get("Accept", ""), path, self.headers.get("Host", ""))))
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What is no GET that can be read: a line of text, not the library's page of HTML."""
+        self._write(Page(f"{message or 'this is not understood here'}\n".encode(errors="replace"), status=code))
+
+    def _write(self, page: Page) -> None:
         self.send_response(page.status)
         self.send_header("Content-Type", page.content_type)
         self.send_header("Content-Length", str(len(page.body)))
+        self.send_header("X-Content-Type-Options", "nosniff")
+        for name, value in page.headers:
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(page.body)
 

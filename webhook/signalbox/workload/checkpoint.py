@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from signalbox.quantity import is_placeholder
 from signalbox.workload.containers import TOO_LONG, ContainerView
+from signalbox.workload.copies import copied_beside
 from signalbox.workload.judgement import Evidence, Judgement
 from signalbox.workload.kinds.kind import mapping
 from signalbox.workload.labels import CHECKPOINT_URI
@@ -120,6 +121,7 @@ def _of_container(container: ContainerView, view: "WorkloadView") -> list[_Found
     found: list[_Found] = []
     folders: list[_Found] = []
     later: list[_Found] = []
+    lost: list[str] = []
     saves = writes = False
     unread: list[_Found] = []
     for meaning, value, folder, seen in saving_settings(container, signs):
@@ -143,6 +145,8 @@ def _of_container(container: ContainerView, view: "WorkloadView") -> list[_Found
         written = role not in _WHEN_SAVING or (meaning.written_by and view.framework.state in meaning.written_by)
         written = written or (role == "output-when-named" and _is_named(value, signs))
         writes = writes or role == "output"
+        if place.kept == "ephemeral" and len(lost) < _MAX_EVIDENCE:
+            lost.append(value if value[:1] == "/" or not folder else f"{folder}/{value}")
         (folders if role == "folder" else found if written else later).append(kept)
     # A tool that tunes a model that exists reads it from its checkpoint folder, and writes elsewhere.
     if folders and not (writes and any(map(_tunes, container.said))):
@@ -152,6 +156,9 @@ def _of_container(container: ContainerView, view: "WorkloadView") -> list[_Found
     # A path that is told beats the name of a mount, and that beats a file that cannot be seen.
     if not found and container.mounts:
         found = _named_mounts(container, view)
+    if lost and all(kept in ("ephemeral", "none") for kept, _ in found):
+        copied = copied_beside(container, lost, view)
+        found = found if copied is None else [(copied[0].kept, copied[1])]
     return found if any(kept != "none" for kept, _ in found) else found + unread
 
 

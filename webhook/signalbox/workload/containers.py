@@ -250,6 +250,19 @@ def read_containers(templates: tuple[PodTemplate, ...], signs: Signs) -> tuple[C
     return tuple(found)
 
 
+def native_sidecars(templates: tuple[PodTemplate, ...], signs: Signs, most: int) -> list[ContainerView]:
+    """Init containers that run beside the others (``restartPolicy: Always``), read with a budget of their own."""
+    found: list[ContainerView] = []
+    turns = _Turns()
+    for template in templates[:most]:
+        for index, body in enumerate(members(template.spec.get("initContainers"))[:most]):
+            if type(body) is dict and body.get("restartPolicy") == "Always" and len(found) < most:
+                path = (*template.spec_path, "initContainers", index)
+                found.append(ContainerView(template, path, body, signs, turns, role="sidecar"))
+    turns.give(found)
+    return found
+
+
 def _accelerated_before(template: PodTemplate, signs: Signs, turns: _Turns) -> list[ContainerView]:
     """Init containers and sidecars that hold accelerators: others only prepare."""
     found: list[ContainerView] = []

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from signalbox.quantity import is_placeholder
 from signalbox.workload.checkpoint import saving_settings, that_train
 from signalbox.workload.containers import TOO_LONG, ContainerView
 from signalbox.workload.judgement import Evidence, Judgement
 from signalbox.workload.meaning import ReadBack, meaning_of
 from signalbox.workload.signs import Signs
-from signalbox.workload.vocabulary import name_words
+from signalbox.workload.storage import same_place
+from signalbox.workload.vocabulary import MAX_NAME, name_words
 
 if TYPE_CHECKING:
     from signalbox.workload.view import WorkloadView
@@ -26,6 +26,7 @@ _PRECEDENCE = ("resumes", "unknown", "starts-over")
 _OFF = frozenset({"false", "no", "none", "null", "0", "off", "never", "disable", "disabled"})
 _ON = frozenset({"", "true", "yes", "1", "on", "auto", "allow", "must", "latest", "last", "best"})
 _WHOLE_PLACEHOLDER = re.compile(r"\$\([^)]*\)\Z|\$\{[^}]*\}\Z|\$\w+\Z")
+_PARTS = re.compile(r"[./]")
 _LOOKS = frozenset({"-d", "-e", "-f", "-s", "-r"})
 _MAX_EVIDENCE = 16
 _UNSAID = Judgement("unsaid")
@@ -52,12 +53,22 @@ def judge_resume(view: "WorkloadView") -> Judgement:
 
 
 def _by_itself(view: "WorkloadView") -> Evidence | None:
-    """A framework that looks for a checkpoint where it saves, each time it starts."""
-    framework = view.framework
-    if framework.state not in view.signs.resume.by_itself or view.checkpoint.state == "none" or not framework.evidence:
+    """A trainer that looks for a checkpoint where it saves, each time it starts."""
+    if view.checkpoint.state == "none":
         return None
-    first = framework.evidence[0]
-    return Evidence(first.path, first.value, f"{framework.state} goes on by itself from what it finds where it saves")
+    by_itself = view.signs.resume.by_itself
+    for container in that_train(view):
+        for started in container.started:
+            target = started.target
+            if target is None or target.role not in ("module", "script", "program"):
+                continue
+            # `-m torchtitan.train`, `torchtitan/train.py`
+            name = next((word for word in _PARTS.split(target.name[:MAX_NAME].lower()) if word in by_itself), None)
+            if name is not None:
+                note = f"{name} goes on by itself from what it finds where it saves"
+                path = started.invocation.field(min(target.at, len(started.invocation.words) - 1))
+                return Evidence(path, target.name[:MAX_NAME], note)
+    return None
 
 
 def _of_container(container: ContainerView, signs: Signs) -> Iterator[_Found]:
@@ -74,7 +85,7 @@ def _of_container(container: ContainerView, signs: Signs) -> Iterator[_Found]:
         else:
             yield _said(reads_back, value, seen)
     for value, seen in loaded:
-        if value.lower() in _ON or any(_same_place(value, place) for place in saved):
+        if value.lower() in _ON or any(same_place(value, place) for place in saved):
             yield "resumes", Evidence(seen.path, seen.value, "reads what it saves")
         elif _WHOLE_PLACEHOLDER.match(value):
             yield "unknown", seen
@@ -138,15 +149,7 @@ def _by_test(container: ContainerView, saved: list[str], signs: Signs) -> Iterat
             # It makes a folder that is missing.
             continue
         for before, place in pairwise(words):
-            named = not signs.checkpoint.subjects.isdisjoint(name_words(place[-256:]))
-            if before in _LOOKS and (named or any(_same_place(place, one) for one in saved)):
+            named = not signs.checkpoint.subjects.isdisjoint(name_words(place[-MAX_NAME:]))
+            if before in _LOOKS and (named or any(same_place(place, one) for one in saved)):
                 yield "resumes", Evidence(test.field(0), " ".join(words[:8]), "the script looks whether one is there")
                 break
-
-
-def _same_place(one: str, other: str) -> bool:
-    """Whether two texts lead to one place, or one of them below the other."""
-    one, other = one.strip("\"'").rstrip("/"), other.strip("\"'").rstrip("/")
-    if not one or not other or (is_placeholder(one) and one != other and _WHOLE_PLACEHOLDER.match(one)):
-        return False
-    return one == other or one.startswith(other + "/") or other.startswith(one + "/")

@@ -98,7 +98,8 @@ class NameSigns:
     ``things`` are words that stand last and say what it is (``train_api``: an API), ``parts`` such that may be a part of
     a run as well (``train_worker``), ``errands`` stand first and say what is done to the rest (``prune_lora_adapters``).
     ``tasks`` stand last and say what a trained model does (``lora_inference``), unless an ``order`` to train stands first
-    (``train_generation``). ``looks`` say that a program only looks whether something works. ``fillers`` add nothing, ``joins`` stand between two works, ``asides`` before what is not meant.
+    (``train_generation``). ``looks`` say that a program only looks
+    whether something works. ``fillers`` add nothing, ``joins`` stand between two works, ``asides`` before what is not meant.
     """
 
     things: frozenset[str] = frozenset()
@@ -138,7 +139,8 @@ class CheckpointSigns:
     ``outputs`` are whole names that say where a run writes; ``outputs_when_saving`` do so only beside a save frequency
     (words of ``saving`` with ``frequency``), ``outputs_of`` only for programs of the frameworks they lead to.
     ``switches`` turn saving off altogether when they say no.
-    ``configuration`` names options that take a configuration file, ``mounts`` the last parts of telling mount paths.
+    ``configuration`` names options that take a configuration file, ``mounts`` the last parts of telling mount paths;
+    ``copiers`` copy from their first argument to their last.
     ``rooted_schemes`` are those whose URLs may do without a host or bucket. ``storage_drivers`` are the beginnings of
     words in the name of a CSI driver whose inline volumes keep what is written.
     """
@@ -157,6 +159,7 @@ class CheckpointSigns:
     frequency: frozenset[str] = frozenset()
     configuration: frozenset[str] = frozenset()
     mounts: frozenset[str] = frozenset()
+    copiers: frozenset[str] = frozenset()
     schemes: frozenset[str] = frozenset()
     rooted_schemes: frozenset[str] = frozenset()
     hosts: tuple[str, ...] = ()
@@ -172,8 +175,8 @@ class ResumeSigns:
     """What says that a run reads its own checkpoint back.
 
     ``words`` of options and variables, and whole ``options``; ``loads`` read a checkpoint that may be another's, ``anew``
-    leaves what is there aside; with a word of ``never`` a name speaks of something else. Programs of the frameworks
-    ``by_itself`` need not be told; ``code`` holds pieces of program text.
+    leaves what is there aside; with a word of ``never`` a name speaks of something else. Programs and
+    packages ``by_itself`` need not be told; ``code`` holds pieces of program text.
     """
 
     words: frozenset[str] = frozenset()

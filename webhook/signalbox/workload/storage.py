@@ -96,6 +96,19 @@ class Storage:
             known = posixpath.join(base, known)
         return self._path(known, whole)
 
+    def on_volume(self, path: str) -> tuple[str, str] | None:
+        """The volume that a path is on, and where on it; None where it is on none."""
+        if not path.startswith("/") or len(path) > LONGEST_PATH:
+            return None
+        path = _normal(path)
+        mount = self._mount_of(path)
+        name, at = (None, None) if mount is None else (mount.get("name"), mount.get("mountPath"))
+        if not isinstance(name, str) or not isinstance(at, str) or mount is None:
+            return None
+        sub_path = mount.get("subPath")
+        below = path[len(_normal(at).rstrip("/")) :]
+        return name, f"/{sub_path.strip('/')}{below}" if isinstance(sub_path, str) and sub_path else below
+
     def _url(self, scheme: str, rest: str) -> Place | None:
         signs = self._signs
         if scheme == "file":
@@ -191,6 +204,17 @@ class Storage:
         """A volume's source and what stands in it; empty where the template has no such volume."""
         found = self._view.volumes[self._container.template.path].get(name)
         return found or self._view.claimed_volumes.get(name, ("", {}))
+
+
+_ONLY_PLACEHOLDER = re.compile(r"\$\([^)]*\)\Z|\$\{[^}]*\}\Z|\$\w+\Z")
+
+
+def same_place(one: str, other: str) -> bool:
+    """Whether two texts lead to one place, or one of them below the other."""
+    one, other = (text.strip("\"'").rstrip("/*") or "/" for text in (one, other))
+    if one != other and (_ONLY_PLACEHOLDER.match(one) or _ONLY_PLACEHOLDER.match(other)):
+        return False
+    return one == other or one.startswith(other.rstrip("/") + "/") or other.startswith(one.rstrip("/") + "/")
 
 
 def _is_storage(driver: Any, beginnings: tuple[str, ...]) -> bool:

@@ -14,6 +14,7 @@ from signalbox.workload import checkpoint, framework, resume, spot
 from signalbox.workload import type as type_judgement
 from signalbox.workload.accelerators import Accelerators, sum_accelerators
 from signalbox.workload.containers import ContainerView, read_containers
+from signalbox.workload.copies import Copy, read_copies
 from signalbox.workload.judgement import TRAINING_TYPES, Judgement
 from signalbox.workload.kinds.kind import PodTemplate, WorkloadKind, mapping, members
 from signalbox.workload.labels import INJECTED_LABELS, QUEUE_LABEL
@@ -254,6 +255,11 @@ class WorkloadView:
     def checkpoint(self) -> Judgement:
         """``durable``, ``ephemeral``, ``none`` or ``unknown``."""
         return checkpoint.judge_checkpoint(self)
+
+    @lazy
+    def copies(self) -> tuple[Copy, ...]:
+        """What its containers copy elsewhere."""
+        return read_copies(self)
 
     @lazy
     def resume(self) -> Judgement:

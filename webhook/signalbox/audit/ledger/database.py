@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +17,14 @@ from signalbox.audit.ledger.options import BUSY_SECONDS
 
 _CONNECT_SECONDS = 5
 _STATEMENT_MILLISECONDS = 20_000
+_STEPS = 10_000
 
 Trouble = Literal["unreachable", "locked", "full", "read-only", "forbidden", "damaged", "schema", "other"]
 _SQLITE: dict[str, Trouble] = {
     "SQLITE_BUSY": "locked",
     "SQLITE_LOCKED": "locked",
+    # A statement that took longer than its reader waits.
+    "SQLITE_INTERRUPT": "locked",
     "SQLITE_FULL": "full",
     "SQLITE_READONLY": "read-only",
     "SQLITE_CANTOPEN": "unreachable",
@@ -97,21 +101,21 @@ class Address:
 def open_for_writing(address: Address, busy_seconds: float = BUSY_SECONDS) -> Engine:
     """An engine with one connection, for the one thread that writes; it connects when it is first used."""
     if not address.is_sqlite:
-        settings = _postgres_arguments()
+        settings = _postgres_arguments(busy_seconds)
         return create_engine(address.url, pool_size=1, max_overflow=0, pool_pre_ping=True, connect_args=settings)
     _create_private(address)
     return _sqlite(address, busy_seconds, writes=True)
 
 
-def open_for_reading(address: Address) -> Engine:
-    """An engine for any number of threads that read."""
+def open_for_reading(address: Address, seconds: float | None = None) -> Engine:
+    """An engine for any number of threads that read, each transaction for at most so many seconds."""
     if not address.is_sqlite:
-        settings = _postgres_arguments()
+        settings = _postgres_arguments(BUSY_SECONDS, seconds)
         return create_engine(address.url, pool_size=4, max_overflow=4, pool_pre_ping=True, connect_args=settings)
     file = address.file
     if file is None or not file.is_file():
         raise LedgerError("unreachable", f"{file}: there is no such ledger")
-    return _sqlite(address, BUSY_SECONDS, writes=False)
+    return _sqlite(address, BUSY_SECONDS, writes=False, seconds=seconds)
 
 
 def trouble_of(error: SQLAlchemyError | OSError) -> Trouble:
@@ -141,11 +145,13 @@ def _first_line(error: BaseException) -> str:
     return next(iter(str(error).strip().splitlines()), type(error).__name__)[:200]
 
 
-def _postgres_arguments() -> dict[str, Any]:
+def _postgres_arguments(busy_seconds: float, seconds: float | None = None) -> dict[str, Any]:
+    lock = max(1, round(busy_seconds * 1000))
+    longest = _STATEMENT_MILLISECONDS if seconds is None else max(1, round(seconds * 1000))
     return {
         "connect_timeout": _CONNECT_SECONDS,
         "application_name": "signalbox",
-        "options": f"-c statement_timeout={_STATEMENT_MILLISECONDS} -c lock_timeout={_STATEMENT_MILLISECONDS // 2}",
+        "options": f"-c statement_timeout={longest} -c lock_timeout={lock}",
         # A server that vanished is noticed within seconds, not after the two hours of the kernel's default.
         "keepalives_idle": 10,
         "keepalives_interval": 5,
@@ -163,7 +169,7 @@ def _create_private(address: Address) -> None:
             os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
-def _sqlite(address: Address, busy_seconds: float, writes: bool) -> Engine:
+def _sqlite(address: Address, busy_seconds: float, writes: bool, seconds: float | None = None) -> Engine:
     arguments = {"timeout": busy_seconds, "check_same_thread": False}
     size = 1 if writes else 4
     engine = create_engine(address.url, connect_args=arguments, poolclass=QueuePool, pool_size=size, max_overflow=size - 1)
@@ -185,5 +191,9 @@ def _sqlite(address: Address, busy_seconds: float, writes: bool) -> Engine:
     def begin(connection: Any) -> None:
         # A transaction that reads first and writes then could find the file locked half-way.
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        if seconds is not None:
+            # The database asks every so many steps whether to go on.
+            end = time.monotonic() + seconds
+            connection.connection.dbapi_connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
 
     return engine

@@ -19,20 +19,26 @@ CHUNK = 500
 _DAY = 86_400_000
 _EPOCH = date(1970, 1, 1)
 
-By = Literal["rule", "namespace", "user", "kind", "type", "decision", "day"]
+By = Literal["rule", "exception", "team", "namespace", "user", "kind", "type", "decision", "day"]
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which entries. Empty: any. ``rule`` are those with a finding of it; ``until`` is no part of the time."""
+    """Which entries. Empty: any. ``rule`` are those with a finding of it; ``until`` is no part of the time.
+
+    ``group`` is the API group of the kind: empty is the core's, None any.
+    """
 
     since: datetime | None = None
     until: datetime | None = None
     rule: str = ""
+    team: str = ""
     namespace: str = ""
     user: str = ""
     kind: str = ""
+    group: str | None = None
     name: str = ""
+    generate_name: str = ""
     type: str = ""
     decision: str = ""
 
@@ -42,6 +48,7 @@ class Count:
     """The entries of one key. ``requests`` is how many they stand for, ``accelerators`` what those asked for together.
 
     By rule, ``failed`` are those that the rule refused, warned of or recorded, ``excepted`` those that an exception covered.
+    ``blocked`` would be refused if the rule were enforced, or are today, and ask for ``blocked_accelerators``.
     """
 
     key: str
@@ -53,6 +60,8 @@ class Count:
     failed: int
     excepted: int
     accelerators: float
+    blocked: int
+    blocked_accelerators: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +84,12 @@ class Ledger:
         self._engine = engine
 
     @classmethod
-    def open(cls, address: str) -> "Ledger":
-        """The ledger at an address as ``--ledger`` takes it. Raises LedgerError with what to do."""
-        engine = open_for_reading(Address.parse(address))
+    def open(cls, address: str, seconds: float | None = None) -> "Ledger":
+        """The ledger at an address as ``--ledger`` takes it. Raises LedgerError with what to do.
+
+        ``seconds``: longer than that no question to it may take.
+        """
+        engine = open_for_reading(Address.parse(address), seconds)
         try:
             check_readable(engine)
         except LedgerError:
@@ -100,9 +112,9 @@ class Ledger:
             for row in rows:
                 yield read_entry(row, by_entry.get(row.id, ()))
 
-    def replayable(self, wanted: Wanted = Wanted()) -> Iterator[Recorded]:
-        """Entries with their objects, oldest first; those whose object was not kept come without one."""
-        for rows, by_entry, objects in self._chunks(wanted, None, False, None, True):
+    def replayable(self, wanted: Wanted = Wanted(), limit: int | None = None, newest_first: bool = False) -> Iterator[Recorded]:
+        """Entries with their objects; those whose object was not kept come without one."""
+        for rows, by_entry, objects in self._chunks(wanted, limit, newest_first, None, True):
             for row in rows:
                 yield Recorded(read_entry(row, by_entry.get(row.id, ())), objects.get(row.id, Documents()))
 
@@ -118,7 +130,7 @@ class Ledger:
             )
 
     def counts(self, by: By, wanted: Wanted = Wanted(), limit: int | None = None) -> list[Count]:
-        """How many entries there are of each rule, namespace, user, kind, type, decision or day.
+        """How many entries there are of each rule, exception, team, namespace, user, kind, type, decision or day.
 
         The most frequent first, days in their order. An entry with findings of two rules counts under both.
         """
@@ -131,6 +143,8 @@ class Ledger:
                 func.sum(seen.c.fails),
                 func.sum(seen.c.skips),
                 func.sum(seen.c.accelerators * seen.c.weight),
+                func.sum(seen.c.blocks),
+                func.sum(seen.c.accelerators * seen.c.blocks),
             )
             .group_by(seen.c.key)
             .order_by(seen.c.key if by == "day" else func.sum(seen.c.weight).desc(), seen.c.key)
@@ -138,8 +152,10 @@ class Ledger:
         with self._reading() as connection:
             rows = connection.execute(statement.limit(limit) if limit is not None else statement).all()
         return [
-            Count(_day(key) if by == "day" else key, float(requests), *_whole(numbers), float(accelerators))
-            for key, requests, *numbers, accelerators in rows
+            Count(
+                _day(key) if by == "day" else key, float(requests), *_whole(numbers), float(asked), int(blocked), float(stopped)
+            )
+            for key, requests, *numbers, asked, blocked, stopped in rows
         ]
 
     def extent(self, wanted: Wanted = Wanted()) -> Extent:
@@ -204,6 +220,8 @@ class _Reading:
 
 _KEYS: dict[str, ColumnElement[Any]] = {
     "rule": findings.c.rule,
+    "exception": findings.c.excepted_by,
+    "team": entries.c.team,
     "namespace": entries.c.namespace,
     "user": entries.c.username,
     "kind": entries.c.kind,
@@ -223,23 +241,32 @@ def _seen(by: By, wanted: Wanted) -> Subquery:
         entries.c.accelerators.label("accelerators"),
     )
     conditions = _conditions(wanted)
-    if by != "rule":
-        fails, skips = _one_if(_has("fail", wanted.rule)), _one_if(_has("skip", wanted.rule))
-        return select(*columns, fails.label("fails"), skips.label("skips")).where(*conditions).subquery()
+    if by not in ("rule", "exception"):
+        fails, skips, blocks = (
+            _one_if(_has(condition, wanted.rule)) for condition in (_FAILS, _SKIPS, findings.c.would_refuse)
+        )
+        marks = (fails.label("fails"), skips.label("skips"), blocks.label("blocks"))
+        return select(*columns, *marks).where(*conditions).subquery()
     if wanted.rule:
         conditions.append(findings.c.rule == wanted.rule)
-    fails, skips = (func.max(_one_if(findings.c.result == result)) for result in ("fail", "skip"))
+    if by == "exception":
+        conditions.append(findings.c.excepted_by != "")
+    fails, skips, blocks = (func.max(_one_if(condition)) for condition in (_FAILS, _SKIPS, findings.c.would_refuse))
     return (
-        select(*columns, fails.label("fails"), skips.label("skips"))
+        select(*columns, fails.label("fails"), skips.label("skips"), blocks.label("blocks"))
         .select_from(entries.join(findings, findings.c.entry_id == entries.c.id))
         .where(*conditions, findings.c.result != "unchanged")
-        .group_by(entries.c.id, findings.c.rule)
+        .group_by(entries.c.id, _KEYS[by])
         .subquery()
     )
 
 
-def _has(result: str, rule: str) -> ColumnElement[bool]:
-    found = exists().where(findings.c.entry_id == entries.c.id, findings.c.result == result)
+_FAILS: ColumnElement[bool] = findings.c.result == "fail"
+_SKIPS: ColumnElement[bool] = findings.c.result == "skip"
+
+
+def _has(condition: ColumnElement[bool], rule: str) -> ColumnElement[bool]:
+    found = exists().where(findings.c.entry_id == entries.c.id, condition)
     return found.where(findings.c.rule == rule) if rule else found
 
 
@@ -258,15 +285,19 @@ def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
     if wanted.until is not None:
         conditions.append(entries.c.at < milliseconds(wanted.until))
     for value, column in (
+        (wanted.team, entries.c.team),
         (wanted.namespace, entries.c.namespace),
         (wanted.user, entries.c.username),
         (wanted.kind, entries.c.kind),
         (wanted.name, entries.c.name),
+        (wanted.generate_name, entries.c.generate_name),
         (wanted.type, entries.c.type),
         (wanted.decision, entries.c.decision),
     ):
         if value:
             conditions.append(column == value)
+    if wanted.group is not None:
+        conditions.append(entries.c.api_group == wanted.group)
     if wanted.rule:
         of_rule = select(findings.c.entry_id).where(findings.c.rule == wanted.rule, findings.c.result != "unchanged")
         conditions.append(entries.c.id.in_(of_rule))

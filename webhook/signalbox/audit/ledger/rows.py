@@ -58,6 +58,7 @@ def _entry_row(one: Built) -> Values:
         "generate_name": entry.generate_name,
         "uid": entry.uid,
         "username": entry.user,
+        "team": entry.team,
         "type": entry.type,
         "accelerators": entry.accelerators,
         "weight": entry.weight,

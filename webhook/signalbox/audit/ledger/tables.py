@@ -26,6 +26,7 @@ entries = Table(
     Column("generate_name", String(253), nullable=False),
     Column("uid", String(128), nullable=False),
     Column("username", String(512), nullable=False),
+    Column("team", String(253), nullable=False),
     Column("type", String(64), nullable=False),
     Column("accelerators", Float, nullable=False),
     Column("weight", Float, nullable=False),

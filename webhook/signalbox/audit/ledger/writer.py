@@ -22,8 +22,9 @@ from signalbox.audit.ledger.schema import prepare
 from signalbox.audit.ledger.waiting import WaitingQueue
 from signalbox.process.logs import Log, crash_fields
 
-_BATCH = 200
+_BATCH = 50
 _BATCH_BYTES = 4 * 1024 * 1024
+_PAUSE = 0.001
 _FIRST_BACK_OFF = 0.5
 _LONGEST_BACK_OFF = 30.0
 _RETENTION_SECONDS = 60.0
@@ -136,9 +137,8 @@ class LedgerWriter:
         """Everything that waits now; False where it could not be written."""
         while True:
             self._gather()
-            if not self._built:
-                break
-            if not self._write():
+            # With nothing to write too: what is wrong is told at the start, and who reads finds a ledger.
+            if (not self._built and self._engine is not None) or not self._write() or not self._queue:
                 break
             if self._stopping.is_set() and time.monotonic() >= self._deadline:
                 break
@@ -163,14 +163,19 @@ class LedgerWriter:
             size += built.size
             self._built.append(built)
             # Lets requests have the interpreter: they would else wait for the switch interval, which is longer than a review.
-            time.sleep(0)
+            # While there is time it takes a third of a core at most; a queue that fills up is emptied as fast as can be.
+            time.sleep(0 if self._hurries() else _PAUSE)
+
+    def _hurries(self) -> bool:
+        return self._stopping.is_set() or len(self._queue) > self._options.queue // 4
 
     def _write(self) -> bool:
         try:
             engine = self._open()
             try:
-                with engine.begin() as connection:
-                    insert_all(connection, self._built)
+                if self._built:
+                    with engine.begin() as connection:
+                        insert_all(connection, self._built)
                 written = len(self._built)
             except (DataError, IntegrityError):
                 written = self._write_singly(engine)
@@ -181,7 +186,8 @@ class LedgerWriter:
             self._failed(error.trouble, str(error))
             return False
         self._built = []
-        self._watch.written(written, datetime.now(UTC))
+        if written:
+            self._watch.written(written, datetime.now(UTC))
         self._recovered()
         return True
 
@@ -230,7 +236,8 @@ class LedgerWriter:
         self._engine = self._file = None
 
     def _failed(self, trouble: Trouble, text: str) -> None:
-        if self.trouble != trouble:
+        news, self.trouble = self.trouble != trouble, trouble
+        if news:
             self._log.error(
                 "ledger cannot be written, admission goes on",
                 ledger=str(self._options.address),
@@ -241,15 +248,14 @@ class LedgerWriter:
             self._back_off = _FIRST_BACK_OFF
         else:
             self._back_off = min(self._back_off * 2, _LONGEST_BACK_OFF)
-        self.trouble = trouble
         self._close()
 
     def _recovered(self) -> None:
-        if self.trouble is not None:
-            self._log.info("ledger is written again", ledger=str(self._options.address), after=self.trouble)
-            self._losses.tell(at_once=True)
-        self.trouble = None
+        after, self.trouble = self.trouble, None
         self._back_off = _FIRST_BACK_OFF
+        if after is not None:
+            self._log.info("ledger is written again", ledger=str(self._options.address), after=after)
+            self._losses.tell(at_once=True)
 
     def _keep_house(self) -> None:
         """Retention of a file that is ours; with several workers each does it, and finds less to do."""

@@ -26,6 +26,7 @@ def upgrade() -> None:
         sa.Column("generate_name", sa.String(253), nullable=False),
         sa.Column("uid", sa.String(128), nullable=False),
         sa.Column("username", sa.String(512), nullable=False),
+        sa.Column("team", sa.String(253), nullable=False),
         sa.Column("type", sa.String(64), nullable=False),
         sa.Column("accelerators", sa.Float, nullable=False),
         sa.Column("weight", sa.Float, nullable=False),

@@ -1,0 +1,160 @@
+"""The first page: who is refused, who would be, and by which rule."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from signalbox.audit.from_json import KnownScan, chosen
+from signalbox.audit.ledger.reading import Count
+from signalbox.audit.page.look import Look
+from signalbox.audit.page.render import render
+from signalbox.audit.page.views.exceptions import Ending, endings
+from signalbox.audit.page.views.facts import Days, days_of, mode_of
+from signalbox.audit.page.weighing import rule_ids
+from signalbox.audit.tally import GroupTally, Tally
+from signalbox.policy.mode import Mode
+
+_SOON = timedelta(days=30)
+_MOST_TEAMS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRow:
+    """One rule: the requests that it refused or would have, and the workloads. None: not known."""
+
+    rule: str
+    mode: Mode | None
+    requests: int | None
+    standing: int | None
+    accelerators: float
+    told: int
+    mended: int
+    excepted: int
+    verdict: str
+
+    @property
+    def quiet(self) -> bool:
+        """Whether it found nothing anywhere."""
+        return not (self.requests or self.standing or self.told or self.mended or self.excepted)
+
+
+@dataclass(frozen=True, slots=True)
+class TeamRow:
+    """One team. ``workloads`` None: only those with findings are known."""
+
+    team: str
+    workloads: int | None
+    accelerators: float
+    refused: int
+    more: int
+    more_accelerators: float
+    requests: int | None
+
+
+def overview_view(look: Look) -> bytes:
+    """The whole of it; see the templates."""
+    filters, scan, wanted = look.filters, look.scan, look.wanted
+    decisions = look.ask_ledger(lambda ledger: ledger.counts("decision", wanted))
+    by_rule = look.ask_ledger(lambda ledger: ledger.counts("rule", wanted))
+    by_team = look.ask_ledger(lambda ledger: ledger.counts("team", wanted))
+    by_day = look.ask_ledger(lambda ledger: ledger.counts("day", wanted))
+    tally = standing(look)
+    rows = _rules(look, tally, by_rule)
+    loud = [row for row in rows if not row.quiet]
+    return render(
+        "overview.html",
+        filters,
+        look=look,
+        here="/",
+        decisions=None if decisions is None else {count.key: count.requests for count in decisions},
+        tally=tally,
+        scan=scan,
+        ahead=sorted((row for row in loud if row.mode is not Mode.ENFORCE), key=_weight),
+        enforced=sorted((row for row in loud if row.mode is Mode.ENFORCE), key=_weight),
+        quiet=[row for row in rows if row.quiet],
+        days=None if by_day is None else _days(look, by_day),
+        teams=_teams(look, tally, by_team)[:_MOST_TEAMS],
+        extent=look.ask_ledger(lambda ledger: ledger.extent()),
+        endings=_soon(look),
+    )
+
+
+def standing(look: Look) -> Tally | None:
+    """The sums of what stands: the scan's own, or where some of it is chosen those of the workloads that are known."""
+    if look.scan is None:
+        return None
+    if not look.filters.chosen:
+        return look.scan.tally
+    return chosen(look.filters.subjects(look.scan))
+
+
+def _rules(look: Look, tally: Tally | None, counts: list[Count] | None) -> list[RuleRow]:
+    counted = {count.key: count for count in counts or ()}
+    names = rule_ids(look.setup, look.scan, counted)
+    if look.filters.rule:
+        names = [name for name in names if name == look.filters.rule]
+    verdicts = _verdicts(look)
+    rows = []
+    for name in names:
+        of_scan = [one for (rule, _), one in tally.rules.items() if rule == name] if tally is not None else []
+        count = counted.get(name)
+        rows.append(
+            RuleRow(
+                name,
+                mode_of(look.setup, look.scan, name),
+                None if counts is None else (0 if count is None else count.blocked),
+                None if tally is None else sum(one.refused for one in of_scan),
+                sum(one.accelerators for one in of_scan),
+                sum(one.told for one in of_scan),
+                sum(one.mended for one in of_scan),
+                sum(one.excepted for one in of_scan),
+                verdicts.get(name, ""),
+            )
+        )
+    return rows
+
+
+def _weight(row: RuleRow) -> tuple[float, float, str]:
+    return -(row.standing or 0), -(row.requests or 0), row.rule
+
+
+def _verdicts(look: Look) -> dict[str, str]:
+    return {rule: verdict.value for rule, verdict in look.weighings.verdicts(look.filters.span).items()}
+
+
+def _days(look: Look, counts: list[Count]) -> Days:
+    columns = (("refused", "refused", "refused"), ("warned", "warned", "warned"), ("audited", "recorded only", "audited"))
+    return days_of(counts, look.now - look.filters.span, look.now, columns)
+
+
+def _teams(look: Look, tally: Tally | None, counts: list[Count] | None) -> list[TeamRow]:
+    requests = {count.key: count.refused for count in counts or ()}
+    groups = dict(tally.teams) if tally is not None else {}
+    # Of a whole team the scan has told everything; of a part of one only what was found is known.
+    whole = _whole_teams(look.scan, look) if look.scan is not None else {}
+    names = [*groups, *(name for name in requests if name not in groups)]
+    rows = [_team(name, groups.get(name), whole.get(name), counts, requests.get(name, 0)) for name in names]
+    return sorted(rows, key=lambda row: (-row.refused - row.more, -(row.requests or 0), -row.accelerators, row.team))
+
+
+def _team(name: str, found: GroupTally | None, whole: GroupTally | None, counts: list[Count] | None, refused: int) -> TeamRow:
+    shown = whole or found or GroupTally(name)
+    known = found or GroupTally(name)
+    return TeamRow(
+        name,
+        None if whole is None else whole.workloads,
+        shown.accelerators,
+        known.refused,
+        known.if_enforced - known.refused,
+        known.if_enforced_accelerators - known.refused_accelerators,
+        None if counts is None else refused,
+    )
+
+
+def _whole_teams(scan: KnownScan, look: Look) -> dict[str, GroupTally]:
+    filters = look.filters
+    return {} if filters.namespace or filters.kind or filters.rule else dict(scan.tally.teams)
+
+
+def _soon(look: Look) -> list[Ending]:
+    last = (look.now + _SOON).date()
+    return [one for one in endings(look, {}) if not one.over and one.until <= last]
