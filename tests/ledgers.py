@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from random import random
@@ -12,10 +13,11 @@ from typing import Any
 
 import orjson
 
-from signalbox.audit.ledger.database import Address
+from signalbox.audit.ledger.database import Address, open_for_writing
 from signalbox.audit.ledger.options import LedgerOptions
 from signalbox.audit.ledger.reading import Ledger
 from signalbox.audit.ledger.recorder import Recorder
+from signalbox.audit.ledger.schema import prepare
 from signalbox.engine import Setup, mutate, validate
 from signalbox.process.logs import Log
 from signalbox.review import API_VERSION, parse_review
@@ -112,3 +114,16 @@ def review(
         "dryRun": dry_run,
     }
     return {"apiVersion": API_VERSION, "kind": "AdmissionReview", "request": asked}
+
+
+def rows(file: Path, query: str) -> list[Any]:
+    """What a query by hand gives."""
+    with closing(sqlite3.connect(file)) as connection:
+        return connection.execute(query).fetchall()
+
+
+def prepare_file(file: Path) -> None:
+    """Make the tables of a ledger."""
+    engine = open_for_writing(Address.parse(str(file)))
+    prepare(engine)
+    engine.dispose()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from signalbox.cli.main import main
@@ -454,6 +454,7 @@ VALUE = st.recursive(
 KIND = st.sampled_from(("v1 Pod", "batch/v1 Job", "batch/v1 CronJob", "apps/v1 Deployment", "jobset.x-k8s.io/v1alpha2 JobSet"))
 
 
+@settings(deadline=None)  # the first run imports the commands
 @given(KIND, VALUE, VALUE)
 def test_no_manifest_makes_check_or_inspect_fail(kind: str, metadata: Any, spec: Any) -> None:
     version, name = kind.split()

@@ -186,6 +186,29 @@ SHAPES: dict[str, Callable[[], WorkloadView]] = {
     "mounts below placeholders": lambda: judged(
         {"command": ["python", "train.py", *["--output_dir=/a/$X/b"] * 2_000], "volumeMounts": mounts(1_000)}, **volumes(1_000)
     ),
+    "copies beside a run": lambda: judged(
+        [
+            {"name": "sync", "volumeMounts": mounts(300), **sh("aws s3 sync /m0 s3://b\n" * 64)},
+            *[
+                {
+                    "name": str(index),
+                    "resources": GPU,
+                    "volumeMounts": mounts(300),
+                    "command": ["python", "train.py", *[f"--output_dir=/m{at}" for at in range(20)]],
+                }
+                for index in range(20)
+            ],
+        ],
+        **volumes(300),
+    ),
+    "sidecars that copy": lambda: judged(
+        {"command": ["python", "train.py", *["--output_dir=/m0"] * 500], "volumeMounts": mounts(1_000)},
+        initContainers=[
+            {"name": str(index), "restartPolicy": "Always", **sh("rclone sync /x" * 100 + " s3://b\n")}
+            for index in range(5_000)
+        ],
+        **volumes(1_000),
+    ),
     "volume of null fields": lambda: judged(
         {"command": ["python", "train.py", *["--output_dir=/m0"] * 4_000], "volumeMounts": mounts(1)},
         volumes=[{"name": "v0", **{f"k{index}": None for index in range(20_000)}}],

@@ -248,7 +248,7 @@ PLANTS: list[Any] = [
 ]
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(objects(), SECRETS, st.sampled_from(PLANTS), st.data())
 def test_no_planted_secret_is_left_wherever_it_stands(obj: Any, secret: str, plant: Any, data: Any) -> None:
     mappings = list(_mappings(obj))
@@ -278,7 +278,7 @@ def _told(findings: tuple[Finding, ...]) -> list[tuple[str, str, str, str]]:
     return [(finding.rule, finding.result.value, finding.mode.text, finding.key) for finding in findings]
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(objects())
 def test_what_is_kept_is_judged_as_the_whole_was(obj: Any) -> None:
     kept = redact(obj, None, RULES, WORLD.signs, WORLD.injected_names)
@@ -289,7 +289,7 @@ def test_what_is_kept_is_judged_as_the_whole_was(obj: Any) -> None:
     assert [operation["path"] for operation in second.patch] == [operation["path"] for operation in first.patch]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.sampled_from(sorted(KINDS)).flatmap(lambda kind: st.tuples(objects(kind), objects(kind))))
 def test_what_is_kept_of_an_update_is_judged_as_the_whole_was(pair: Any) -> None:
     old, new = pair

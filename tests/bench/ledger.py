@@ -24,7 +24,7 @@ from tests.bench.running import Server, children_rss, running
 from tests.bench.setup import loader
 
 REQUESTS = 2000
-ROUNDS = 7
+ROUNDS = 5
 BURST = 10_000
 _SERVERS = {"webhook": "without a ledger", "recorded": "with one, all recorded"}
 

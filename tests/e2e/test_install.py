@@ -11,7 +11,7 @@ from .kubectl import Kubectl
 from .objects import deployment, pod, template
 from .webhook import PEOPLE, Webhook, assert_unheard
 
-OVERLAYS = ("self-signed", "audit-only", "network-policy", "cert-manager")
+OVERLAYS = ("self-signed", "audit-only", "network-policy", "ledger", "cert-manager")
 MODES = {"server-side": ("--server-side",), "client-side": ()}
 
 

@@ -362,7 +362,8 @@ def test_a_bad_object_forced_in_leaves_the_last_good_set_in_force_restarts_inclu
     assert not watching.readiness()["restored"]
     with shown(pytestconfig):
         say(
-            f"a bad policy object forced in, 2 restarts: the last good set judged all the time, the mended one {_since(began)} later"
+            "a bad policy object forced in, 2 restarts: the last good set judged all the time, "
+            f"and the mended one {_since(began)} after its apply"
         )
 
 

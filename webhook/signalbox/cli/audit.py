@@ -8,6 +8,7 @@ _DEFAULT = "scan"
 _MODULES = {
     "scan": ("audit_scan", "Judge what is in a cluster or in files (what `signalbox audit` does by itself)."),
     "readiness": ("readiness", "Say whether a rule can be enforced."),
+    "page": ("audit_page", "Show it all in a browser."),
 }
 
 

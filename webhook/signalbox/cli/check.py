@@ -26,13 +26,12 @@ Examples:
   signalbox check job.yaml
   helm template . | signalbox check - -n research --as ada --as-group research
   signalbox check job.yaml --fix > fixed.yaml
-  kubectl get ns,priorityclasses,workloadpriorityclasses,localqueues,clusterqueues,cohorts,resourceflavors,resourcequotas -A -o yaml > cluster/now.yaml
+  kubectl get ns,priorityclasses,resourcequotas -A -o yaml > cluster/now.yaml
+  kubectl get workloadpriorityclasses,localqueues,clusterqueues,cohorts,resourceflavors -A -o yaml > cluster/kueue.yaml
   signalbox check manifests/ --cluster cluster/
   signalbox check manifests/ --table
 
-What only the cluster or the user could tell (a namespace's labels, queues and quotas, groups) is listed as not judged. Kinds
-that the cluster does not have (Kueue's) are left out of the list for kubectl; clustertrainingruntimes and trainingruntimes
-may be added.
+What only the cluster or the user could tell (a namespace's labels, queues and quotas, groups) is listed as not judged.
 """
 
 

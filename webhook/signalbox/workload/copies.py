@@ -23,12 +23,14 @@ _MOST_WORDS = 64
 
 
 class Copy(NamedTuple):
-    """One copy, the container that makes it, and whether anything that trains stands before it there."""
+    """One copy that reaches a store, the container that makes it, and whether anything that trains stands before it there."""
 
     container: ContainerView
     started: Started
     source: str
-    to: str
+    # The volume and the path on it; None where it is on none.
+    on_volume: tuple[str, str] | None
+    to: Place
     after_run: bool
 
 
@@ -36,7 +38,7 @@ def read_copies(view: "WorkloadView") -> tuple[Copy, ...]:
     """The copies that containers and sidecars of a workload make, as far as anybody has so many."""
     found: list[Copy] = []
     for container in (*view.containers, *native_sidecars(view.running_templates, view.signs, _MOST)):
-        for copy in _of_container(container, view.signs.checkpoint.copiers):
+        for copy in _of_container(container, view):
             found.append(copy)
             if len(found) == _MOST:
                 return tuple(found)
@@ -45,40 +47,46 @@ def read_copies(view: "WorkloadView") -> tuple[Copy, ...]:
 
 def copied_beside(container: ContainerView, places: list[str], view: "WorkloadView") -> tuple[Place, Evidence] | None:
     """Where one of these places of a container is copied to while it runs, and what says so; None where nothing does."""
+    copies = [copy for copy in view.copies if copy.container.template.path == container.template.path]
+    if not copies:
+        return None
     own = Storage(container, view)
-    for copy in view.copies:
-        mine = copy.container is container
-        if copy.container.template.path != container.template.path or (mine and copy.after_run):
-            continue
-        storage = own if mine else Storage(copy.container, view)
-        if not any(_takes(storage, copy.source, own, place) for place in places):
-            continue
-        place = storage.find(copy.to)
-        if place is not None and place.kept == "durable":
+    # Each container has its own path to the volume they share.
+    shared = [found for place in places if (found := own.on_volume(place)) is not None]
+    for copy in copies:
+        if copy.container is container:
+            takes = not copy.after_run and any(same_place(copy.source, place) for place in places)
+        else:
+            takes = any(_same_on_volume(copy.on_volume, place) for place in shared)
+        if takes:
             invocation = copy.started.invocation
             shown = " ".join(invocation.words[copy.started.at :][:_MOST_WORDS])
-            return place, Evidence(invocation.field(copy.started.at), shown, f"copied while it runs: {place.note}")
+            evidence = Evidence(invocation.field(copy.started.at), shown, f"copied while it runs: {copy.to.note}")
+            return copy.to, evidence
     return None
 
 
-def _takes(storage: Storage, source: str, own: Storage, place: str) -> bool:
-    if storage is own:
-        return same_place(source, place)
-    # Each container has its own path to the volume they share.
-    theirs, ours = storage.on_volume(source), own.on_volume(place)
-    return theirs is not None and ours is not None and theirs[0] == ours[0] and same_place(theirs[1] or "/", ours[1] or "/")
+def _same_on_volume(one: tuple[str, str] | None, other: tuple[str, str]) -> bool:
+    return one is not None and one[0] == other[0] and same_place(one[1] or "/", other[1] or "/")
 
 
-def _of_container(container: ContainerView, copiers: frozenset[str]) -> Iterator[Copy]:
+def _of_container(container: ContainerView, view: "WorkloadView") -> Iterator[Copy]:
     after_run = False
+    storage: Storage | None = None
     for started, said in zip(container.started, container.said, strict=True):
         after_run = after_run or (said is not None and said.trains)
-        length = _copies(started, copiers)
-        if length:
-            words = started.invocation.words[started.at + length :][:_MOST_WORDS]
-            given = [word for word in words if word[:1] != "-" and _is_place(word)]
-            if len(given) > 1:
-                yield Copy(container, started, given[0], given[-1], after_run and not started.invocation.background)
+        length = _copies(started, view.signs.checkpoint.copiers)
+        if not length:
+            continue
+        words = started.invocation.words[started.at + length :][:_MOST_WORDS]
+        given = [word for word in words if word[:1] != "-" and _is_place(word)]
+        if len(given) < 2:
+            continue
+        storage = storage or Storage(container, view)
+        to = storage.find(given[-1])
+        if to is not None and to.kept == "durable":
+            after = after_run and not started.invocation.background
+            yield Copy(container, started, given[0], storage.on_volume(given[0]), to, after)
 
 
 def _copies(started: Started, copiers: frozenset[str]) -> int:

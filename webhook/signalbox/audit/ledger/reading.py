@@ -19,7 +19,7 @@ CHUNK = 500
 _DAY = 86_400_000
 _EPOCH = date(1970, 1, 1)
 
-By = Literal["rule", "exception", "team", "namespace", "user", "kind", "type", "decision", "day"]
+By = Literal["rule", "rule team", "exception", "team", "namespace", "user", "kind", "type", "decision", "day"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Ledger:
             )
 
     def counts(self, by: By, wanted: Wanted = Wanted(), limit: int | None = None) -> list[Count]:
-        """How many entries there are of each rule, exception, team, namespace, user, kind, type, decision or day.
+        """How many entries there are of each rule, rule and team, exception, team, namespace, user, kind, type, decision or day.
 
         The most frequent first, days in their order. An entry with findings of two rules counts under both.
         """
@@ -220,6 +220,8 @@ class _Reading:
 
 _KEYS: dict[str, ColumnElement[Any]] = {
     "rule": findings.c.rule,
+    # The name of no rule has a space in it.
+    "rule team": findings.c.rule + " " + entries.c.team,
     "exception": findings.c.excepted_by,
     "team": entries.c.team,
     "namespace": entries.c.namespace,
@@ -241,7 +243,7 @@ def _seen(by: By, wanted: Wanted) -> Subquery:
         entries.c.accelerators.label("accelerators"),
     )
     conditions = _conditions(wanted)
-    if by not in ("rule", "exception"):
+    if by not in ("rule", "rule team", "exception"):
         fails, skips, blocks = (
             _one_if(_has(condition, wanted.rule)) for condition in (_FAILS, _SKIPS, findings.c.would_refuse)
         )

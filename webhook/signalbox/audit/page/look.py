@@ -10,12 +10,13 @@ from signalbox.audit.ledger.database import LedgerError
 from signalbox.audit.ledger.reading import Ledger, Wanted
 from signalbox.audit.page.filters import Filters
 from signalbox.audit.page.sources import Sources
-from signalbox.audit.page.weighing import Weighings
+from signalbox.audit.page.weighing import Weighings, rule_ids
 from signalbox.engine import Setup
 
 Value = TypeVar("Value")
 
 _SECONDS = 6.0
+_MOST_KNOWN = 500
 _TOO_SLOW = "The ledger did not answer in time, so that nothing waits for this page. Choose a shorter time."
 
 
@@ -64,6 +65,26 @@ class Look:
         """What keeps the page from being whole."""
         troubles = [self._scan.trouble, self._setup.trouble, self.ledger_trouble]
         return tuple(dict.fromkeys(trouble for trouble in troubles if trouble))
+
+    @property
+    def known_teams(self) -> list[str]:
+        """What may be filtered by, as far as the scan says."""
+        return [] if self.scan is None else sorted(self.scan.tally.teams)[:_MOST_KNOWN]
+
+    @property
+    def known_namespaces(self) -> list[str]:
+        """The namespaces of the workloads that the scan names."""
+        return [] if self.scan is None else sorted({one.namespace for one in self.scan.subjects if one.namespace})[:_MOST_KNOWN]
+
+    @property
+    def known_kinds(self) -> list[str]:
+        """The kinds that the scan met."""
+        return [] if self.scan is None else sorted(self.scan.tally.kinds)[:_MOST_KNOWN]
+
+    @property
+    def known_rules(self) -> list[str]:
+        """The rules of the policies in force and of the scan."""
+        return sorted(rule_ids(self.setup, self.scan, ()))[:_MOST_KNOWN]
 
     @property
     def scan_advice(self) -> str:

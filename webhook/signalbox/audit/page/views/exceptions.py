@@ -1,10 +1,11 @@
 """Exceptions and overrides, by when they end: what they cover is refused from then on, or no longer."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from signalbox.audit.ledger.reading import Count
 from signalbox.audit.page.look import Look
 from signalbox.audit.page.render import render
 from signalbox.policy.policy_set import Rule, expired
@@ -31,7 +32,7 @@ class Ending:
 def exceptions_view(look: Look) -> bytes:
     """All of them, the next to end first."""
     counts = look.ask_ledger(lambda ledger: ledger.counts("exception", look.wanted))
-    found = endings(look, {count.key: count.excepted for count in counts or ()}, counts is not None)
+    found = endings(look, counts)
     return render(
         "exceptions.html",
         look.filters,
@@ -42,10 +43,11 @@ def exceptions_view(look: Look) -> bytes:
     )
 
 
-def endings(look: Look, requests: Mapping[str, int], counted: bool = False) -> list[Ending]:
-    """Exceptions and overrides of the policies in force, the next to end first."""
+def endings(look: Look, counts: Sequence[Count] | None) -> list[Ending]:
+    """Exceptions and overrides of the policies in force, the next to end first; ``counts`` are the ledger's by exception."""
     if look.setup is None:
         return []
+    requests = {count.key: count.excepted for count in counts or ()}
     policies = look.setup.policies
     covered = Counter(
         name
@@ -62,7 +64,7 @@ def endings(look: Look, requests: Mapping[str, int], counted: bool = False) -> l
             one.reason,
             one.approved_by,
             None if look.scan is None else covered[one.name],
-            requests.get(one.name, 0) if counted else None,
+            None if counts is None else requests.get(one.name, 0),
         )
         for one in policies.exceptions
         if not look.filters.rule or one.covers(look.filters.rule)

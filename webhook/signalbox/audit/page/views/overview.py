@@ -1,5 +1,7 @@
 """The first page: who is refused, who would be, and by which rule."""
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -10,7 +12,7 @@ from signalbox.audit.page.render import render
 from signalbox.audit.page.views.exceptions import Ending, endings
 from signalbox.audit.page.views.facts import Days, days_of, mode_of
 from signalbox.audit.page.weighing import rule_ids
-from signalbox.audit.tally import GroupTally, Tally
+from signalbox.audit.tally import GroupTally, RuleTally, Tally
 from signalbox.policy.mode import Mode
 
 _SOON = timedelta(days=30)
@@ -19,22 +21,24 @@ _MOST_TEAMS = 50
 
 @dataclass(frozen=True, slots=True)
 class RuleRow:
-    """One rule: the requests that it refused or would have, and the workloads. None: not known."""
+    """One rule: the requests that it refused or would have, and the workloads. None: not known.
+
+    ``teams`` are whose they are, the hardest hit first. ``spared`` tells of what it found and refuses nobody for.
+    """
 
     rule: str
     mode: Mode | None
     requests: int | None
     standing: int | None
     accelerators: float
-    told: int
-    mended: int
-    excepted: int
+    teams: tuple[str, ...]
+    spared: str
     verdict: str
 
     @property
     def quiet(self) -> bool:
         """Whether it found nothing anywhere."""
-        return not (self.requests or self.standing or self.told or self.mended or self.excepted)
+        return not (self.requests or self.standing or self.spared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,7 @@ def overview_view(look: Look) -> bytes:
     """The whole of it; see the templates."""
     filters, scan, wanted = look.filters, look.scan, look.wanted
     decisions = look.ask_ledger(lambda ledger: ledger.counts("decision", wanted))
-    by_rule = look.ask_ledger(lambda ledger: ledger.counts("rule", wanted))
+    by_rule = look.ask_ledger(lambda ledger: ledger.counts("rule team", wanted))
     by_team = look.ask_ledger(lambda ledger: ledger.counts("team", wanted))
     by_day = look.ask_ledger(lambda ledger: ledger.counts("day", wanted))
     tally = standing(look)
@@ -88,29 +92,59 @@ def standing(look: Look) -> Tally | None:
 
 
 def _rules(look: Look, tally: Tally | None, counts: list[Count] | None) -> list[RuleRow]:
-    counted = {count.key: count for count in counts or ()}
-    names = rule_ids(look.setup, look.scan, counted)
+    found = _by_rule(counts or ())
+    names = rule_ids(look.setup, look.scan, found)
     if look.filters.rule:
         names = [name for name in names if name == look.filters.rule]
     verdicts = _verdicts(look)
+    hit = _hit_teams(look)
     rows = []
     for name in names:
         of_scan = [one for (rule, _), one in tally.rules.items() if rule == name] if tally is not None else []
-        count = counted.get(name)
+        requests = found.get(name, Counter())
         rows.append(
             RuleRow(
                 name,
                 mode_of(look.setup, look.scan, name),
-                None if counts is None else (0 if count is None else count.blocked),
+                None if counts is None else requests.total(),
                 None if tally is None else sum(one.refused for one in of_scan),
                 sum(one.accelerators for one in of_scan),
-                sum(one.told for one in of_scan),
-                sum(one.mended for one in of_scan),
-                sum(one.excepted for one in of_scan),
+                _order(hit.get(name, Counter()), requests),
+                _spared(of_scan),
                 verdicts.get(name, ""),
             )
         )
     return rows
+
+
+def _by_rule(counts: Iterable[Count]) -> dict[str, Counter[str]]:
+    """The requests that each rule refused or would have, by team."""
+    found: dict[str, Counter[str]] = {}
+    for count in counts:
+        rule, _, team = count.key.partition(" ")
+        found.setdefault(rule, Counter())[team] += count.blocked
+    return found
+
+
+def _hit_teams(look: Look) -> dict[str, Counter[str]]:
+    """The workloads that each rule refuses or would, by team."""
+    hit: dict[str, Counter[str]] = {}
+    for subject in look.filters.subjects(look.scan) if look.scan is not None else ():
+        for rule in {finding.rule for finding in subject.findings if finding.refuses_if_enforced}:
+            hit.setdefault(rule, Counter())[subject.team] += 1
+    return hit
+
+
+def _order(standing: Counter[str], requests: Counter[str]) -> tuple[str, ...]:
+    teams = {team for counter in (standing, requests) for team, count in counter.items() if count}
+    return tuple(sorted(teams, key=lambda team: (-standing[team], -requests[team], team)))
+
+
+def _spared(tallies: Iterable[RuleTally]) -> str:
+    sums = Counter[str]()
+    for one in tallies:
+        sums.update({"told only": one.told, "mended by injection": one.mended, "excepted": one.excepted, "failed": one.faults})
+    return ", ".join(f"{count:,} {words}" for words, count in sums.items() if count)
 
 
 def _weight(row: RuleRow) -> tuple[float, float, str]:
@@ -157,4 +191,5 @@ def _whole_teams(scan: KnownScan, look: Look) -> dict[str, GroupTally]:
 
 def _soon(look: Look) -> list[Ending]:
     last = (look.now + _SOON).date()
-    return [one for one in endings(look, {}) if not one.over and one.until <= last]
+    counts = look.ask_ledger(lambda ledger: ledger.counts("exception", look.wanted))
+    return [one for one in endings(look, counts) if not one.over and one.until <= last]

@@ -13,7 +13,8 @@ from signalbox.policy.mode import Mode
 from signalbox.policy.nearest import nearest
 
 _MOST_TEAMS = 40
-_MOST_OF_A_TEAM = 10
+_FIRST = 5
+_MOST_OF_A_TEAM = 100
 _MOST_REASONS = 5
 _SAYS = {
     Fate.REFUSED: "would be refused",
@@ -24,7 +25,8 @@ _SAYS = {
     Fate.FAULT: "a fault of the rule",
     Fate.PASSES: "found then, not by today's policies",
 }
-_COLUMNS = (("refused", "refused, or would be if enforced", "blocked"),)
+_REFUSED = (("refused", "refused", "blocked"),)
+_WOULD = (("warned", "would be refused if enforced", "blocked"),)
 _STYLES = {Verdict.READY: "good", Verdict.NOT_YET: "bad", Verdict.TOO_LITTLE: "doubt"}
 
 
@@ -39,12 +41,15 @@ class FateRow:
 
 @dataclass(frozen=True, slots=True)
 class TeamList:
-    """What to hand to a team."""
+    """What to hand to a team: the first few of its workloads, and the rest. ``message``: where it is the same for all."""
 
     team: str
     accelerators: float
-    blocked: tuple[Blocked, ...]
-    more: int
+    count: int
+    message: str
+    first: tuple[Blocked, ...]
+    rest: tuple[Blocked, ...]
+    left_out: int
 
 
 def rule_view(look: Look) -> bytes:
@@ -58,7 +63,9 @@ def rule_view(look: Look) -> bytes:
     found = rule_of(setup, name)
     by_day = look.ask_ledger(lambda ledger: ledger.counts("day", look.wanted))
     teams = by_team(weighed.evidence.blocked.values()) if weighed is not None else {}
-    shown = [one for one in _lists(teams, look) if one.blocked]
+    shown = _lists(teams, look)
+    mode = mode_of(setup, scan, name)
+    enforced = mode is Mode.ENFORCE
     return render(
         "rule.html",
         look.filters,
@@ -67,16 +74,19 @@ def rule_view(look: Look) -> bytes:
         rule=name,
         policy=None if found is None else found[0],
         check="" if found is None else found[1].check or "cel",
-        mode=mode_of(setup, scan, name),
+        mode=mode,
         enforce=Mode.ENFORCE,
+        tone="bad" if enforced else "warn",
         weighed=weighed,
         style="" if weighed is None else _STYLES[weighed.verdict],
         fates=[] if weighed is None else _fates(weighed),
         unknown=[] if weighed is None else weighed.evidence.unknown.most_common(_MOST_REASONS),
-        days=None if by_day is None else days_of(by_day, look.now - look.filters.span, look.now, _COLUMNS),
+        days=None
+        if by_day is None
+        else days_of(by_day, look.now - look.filters.span, look.now, _REFUSED if enforced else _WOULD),
         teams=shown[:_MOST_TEAMS],
         more_teams=max(0, len(shown) - _MOST_TEAMS),
-        endings=endings(look, {}),
+        endings=endings(look, look.ask_ledger(lambda ledger: ledger.counts("exception", look.wanted))),
         refused=Fate.REFUSED,
     )
 
@@ -111,6 +121,18 @@ def _lists(teams: dict[str, list[Blocked]], look: Look) -> list[TeamList]:
             if (not filters.namespace or one.namespace == filters.namespace)
             and (not filters.kind or one.kind == filters.kind.partition(".")[0])
         ]
-        asked = sum(one.accelerators for one in kept)
-        lists.append(TeamList(team, asked, tuple(kept[:_MOST_OF_A_TEAM]), max(0, len(kept) - _MOST_OF_A_TEAM)))
+        if not kept:
+            continue
+        messages = {one.message for one in kept}
+        lists.append(
+            TeamList(
+                team,
+                sum(one.accelerators for one in kept),
+                len(kept),
+                messages.pop() if len(messages) == 1 else "",
+                tuple(kept[:_FIRST]),
+                tuple(kept[_FIRST:_MOST_OF_A_TEAM]),
+                max(0, len(kept) - _MOST_OF_A_TEAM),
+            )
+        )
     return lists

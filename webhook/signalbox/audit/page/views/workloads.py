@@ -7,6 +7,7 @@ from signalbox.audit.page.filters import BadQueryError, kind_text, ledger_kind
 from signalbox.audit.page.judgements import Judged, judgements
 from signalbox.audit.page.look import Look, NotFoundError
 from signalbox.audit.page.render import render
+from signalbox.audit.page.views.facts import DECISION_WORDS
 from signalbox.audit.result import ScanFinding, Subject
 
 _A_PAGE = 50
@@ -88,6 +89,8 @@ def workload_view(look: Look) -> bytes:
         words=WORDS,
         children=0 if subject is None or look.scan is None else look.scan.children.get(subject.uid, 0),
         entries=entries,
+        address_of=address_of,
+        decision_words=DECISION_WORDS,
         judged=_judged(look, entries[0].id) if entries else None,
     )
 
