@@ -207,18 +207,26 @@ def standing(seed: int = 11) -> Iterator[Manifest]:
     for number in range(26):
         where = "/tmp/out" if number % 4 == 0 else f"s3://checkpoints/sft-{number}"
         yield run(f"llama-sft-{number:02d}", "team-research", 8, f"torchrun sft.py --output_dir={where}", team="research")
-    yield run("pretrain-3-large", "team-research", 8, "torchrun pretrain.py --output_dir=/ckpt", team="research", pods=16, grace=300)
-    yield run("pretrain-4", "team-research", 8, "torchrun pretrain.py --output_dir=/tmp/ckpt", team="research", pods=8, grace=300)
+    yield run(
+        "pretrain-3-large", "team-research", 8, "torchrun pretrain.py --output_dir=/ckpt", team="research", pods=16, grace=300
+    )
+    yield run(
+        "pretrain-4", "team-research", 8, "torchrun pretrain.py --output_dir=/tmp/ckpt", team="research", pods=8, grace=300
+    )
     for number in range(9):
         where = "/scratch/sweep" if number % 3 == 0 else "s3://checkpoints/sweep"
-        yield run(f"reward-sweep-{number:02d}", "team-platform", 4, f"python train_reward.py --output_dir={where}", team="platform")
+        yield run(
+            f"reward-sweep-{number:02d}", "team-platform", 4, f"python train_reward.py --output_dir={where}", team="platform"
+        )
     for number in range(6):
         command = "python finetune.py --output_dir=/tmp/eval-model"
         yield run(f"nightly-distill-{number}", "team-eval", 2, command, team="eval")
     for number in range(8):
         command = "vllm serve meta-llama/Llama-3.1-8B-Instruct"
         pods = chance.choice((1, 2, 3))
-        yield run(f"chat-{number}", "team-serving", 1, command, team="serving", kind="Deployment", spot=False, pods=pods, grace=120)
+        yield run(
+            f"chat-{number}", "team-serving", 1, command, team="serving", kind="Deployment", spot=False, pods=pods, grace=120
+        )
     command = "torchrun train.py --output_dir=s3://checkpoints/service"
     yield run("reward-model", "team-platform", 4, command, team="platform", kind="Deployment", spot=False)
     yield run("toy-run", "research-sandbox", 1, "torchrun train.py --output_dir=/tmp/toy")

@@ -1,6 +1,6 @@
 """What a ClusterQueue can ever give, case by case as Kueue counts it (``potentialAvailable``)."""
 
-from signalbox.cluster.capacity import Capacity, capacities
+from signalbox.cluster.capacity import Capacities, Capacity, GroupCapacity
 from signalbox.cluster.objects import ClusterQueue, Cohort, FlavorQuota, ResourceGroup
 
 GPU = "nvidia.com/gpu"
@@ -18,6 +18,11 @@ def cohort(name: str, parent: str = "", nominal: int = 0, borrow: int | None = N
     return Cohort(name, parent, groups(nominal, borrow, lend))
 
 
+def capacities(queues: list[ClusterQueue], cohorts: tuple[Cohort, ...] = ()) -> dict[str, tuple[GroupCapacity, ...]]:
+    known = Capacities(queues, cohorts)
+    return {one.name: found for one in queues if (found := known.of(one.name)) is not None}
+
+
 def ever(queues: list[ClusterQueue], *cohorts: Cohort) -> dict[str, int]:
     return {name: int(found[0].flavors["h100"][GPU].ever) for name, found in capacities(queues, cohorts).items()}
 
@@ -31,7 +36,7 @@ def test_in_a_cohort_all_share_what_all_have() -> None:
 
 
 def test_its_own_part_is_told_apart() -> None:
-    found = capacities([queue("a", 4), queue("b", 8)], [])
+    found = capacities([queue("a", 4), queue("b", 8)])
     assert found["a"][0].flavors["h100"][GPU] == Capacity(12, 4)
 
 
@@ -65,7 +70,7 @@ def test_a_parent_that_is_no_object_is_a_cohort_all_the_same() -> None:
 
 def test_flavors_and_resources_are_counted_apart() -> None:
     spot = ClusterQueue("s", "all", (ResourceGroup((GPU,), (("spot", {GPU: FlavorQuota(3)}),)),))
-    found = capacities([queue("a", 4), spot], [])
+    found = capacities([queue("a", 4), spot])
     assert found["s"][0].flavors == {"spot": {GPU: Capacity(3, 3)}}
     assert found["a"][0].flavors == {"h100": {GPU: Capacity(4, 4)}}
 

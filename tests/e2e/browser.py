@@ -45,8 +45,9 @@ def program() -> Path:
     """Chromium, installed now where that is possible. Raises AssertionError that says how to get it."""
     found = _find()
     if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
-        for command in (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"]):
-            subprocess.run(command, capture_output=True, timeout=600, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
+        for words in ("update -qq", "install -y -qq --no-install-recommends chromium"):
+            quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+            subprocess.run(["apt-get", *words.split()], capture_output=True, timeout=600, env=quiet)
         found = _find()
     assert found is not None, INSTALL
     return Path(found)

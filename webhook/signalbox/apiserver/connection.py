@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 
 import orjson
 
-from signalbox.apiserver.error import ApiConfigurationError, ApiError, ApiUnreachable
+from signalbox.apiserver.error import ApiConfigurationError, ApiError, ApiGarbled, ApiUnreachable
 from signalbox.review import JsonObject
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 10.0
 _CONNECT_SECONDS = 5.0
 _READ_SECONDS = 30.0
+# etcd keeps no object over 1.5 MiB; JSON may spell it at thrice that.
+_LONGEST_EVENT = 16 * 1024 * 1024
 
 
 class ApiServer:
@@ -102,8 +104,7 @@ class ApiServer:
         """One request, sent once. Raises ApiError."""
         data = None if body is None else orjson.dumps(body)
         response = self._open(verb, path, query, data, content_type, _READ_SECONDS)
-        answer = orjson.loads(_read(response) or b"{}")
-        return answer if isinstance(answer, dict) else {}
+        return _object(_read(response) or b"{}")
 
     def pages(
         self, path: str, *, limit: int = _PAGE, query: Mapping[str, str] | None = None
@@ -118,12 +119,18 @@ class ApiServer:
             asked = {**(query or {}), "limit": str(limit), **({"continue": token} if token else {})}
             self._wait_for_turn()
             page = self._tried_again("GET", path, asked)
-            metadata = page.get("metadata") or {}
-            items = [item for item in page.get("items") or () if isinstance(item, dict)]
-            yield items, str(metadata.get("resourceVersion", "")), int(metadata.get("remainingItemCount") or 0)
-            token = str(metadata.get("continue") or "")
+            metadata, items = page.get("metadata"), page.get("items") or []
+            # Whatever else answered, a proxy's page for one, must not pass for a list of nothing.
+            if not isinstance(metadata, dict) or not isinstance(items, list) or "items" not in page:
+                raise ApiGarbled(f"{path} was answered with something that is no list")
+            left = metadata.get("remainingItemCount")
+            version = str(metadata.get("resourceVersion") or "")
+            yield [item for item in items if isinstance(item, dict)], version, left if isinstance(left, int) else 0
+            last, token = token, str(metadata.get("continue") or "")
             if not token:
                 return
+            if token == last:
+                raise ApiGarbled(f"{path} is answered with the same page again and again")
 
     def watch(self, path: str, resource_version: str, seconds: int) -> Iterator[tuple[str, JsonObject]]:
         """What happens after that resourceVersion, as (type, object), bookmarks among it; ends after so many seconds.
@@ -139,12 +146,13 @@ class ApiServer:
         # A healthy server ends the watch itself: silence for longer means that the connection is dead.
         response = self._open("GET", path, query, None, JSON, seconds + _READ_SECONDS)
         for line in _lines(response):
-            event = orjson.loads(line)
+            event = _object(line)
             what, found = event.get("type"), event.get("object")
             if not isinstance(found, dict):
-                continue
+                raise ApiGarbled("an event of a watch has no object")
             if what == "ERROR":
-                raise _error(int(found.get("code") or 500), found, None)
+                code = found.get("code")
+                raise _error(code if isinstance(code, int) else 500, found, None)
             yield str(what), found
 
     def _tried_again(self, verb: Verb, path: str, query: Mapping[str, str] | None) -> JsonObject:
@@ -262,10 +270,22 @@ def _lines(response: "urllib3.BaseHTTPResponse") -> Iterator[bytes]:
         while piece := response.read1():
             *lines, rest = (rest + piece).split(b"\n")
             yield from filter(None, lines)
+            if len(rest) > _LONGEST_EVENT:
+                raise ApiGarbled("an event of a watch has no end")
     except (urllib3.exceptions.HTTPError, OSError) as error:
         raise ApiUnreachable(f"the watch broke off: {_short(error)}") from error
     finally:
         response.close()
+
+
+def _object(text: bytes) -> JsonObject:
+    try:
+        found = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise ApiGarbled(f"the answer is no JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise ApiGarbled("the answer is no JSON object")
+    return found
 
 
 def _refusal(response: "urllib3.BaseHTTPResponse") -> ApiError:

@@ -1,7 +1,8 @@
 """What an API server may answer instead of what was asked for.
 
 ApiError                     an answer with a status of 400 and more
-└─ ApiUnreachable            no answer at all: refused, reset, timed out, or its certificate is not trusted (status 0)
+├─ ApiUnreachable            no answer at all: refused, reset, timed out, or its certificate is not trusted (status 0)
+└─ ApiGarbled                an answer that no API server gives: a proxy's page, half a document (status 0)
 ApiConfigurationError        it is not known which server to ask, or the kubeconfig cannot be read
 """
 
@@ -46,3 +47,10 @@ class ApiUnreachable(ApiError):
 
     def __init__(self, message: str) -> None:
         super().__init__(0, "Unreachable", message)
+
+
+class ApiGarbled(ApiError):
+    """What came is no answer of an API server."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(0, "Garbled", message)

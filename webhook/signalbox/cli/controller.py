@@ -7,11 +7,15 @@ import click
 
 from signalbox.cli.environment_option import option
 from signalbox.cli.ledger_options import retention_options
+from signalbox.cli.page_options import page_options
 from signalbox.policy.mode import MODE_WORDS
 from signalbox.process.logs import LEVELS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from signalbox.audit.ledger.options import Retention
+    from signalbox.audit.page.start import PageOptions
 
 _HELP = """Run the controller: the only part of Signalbox that writes into the cluster.
 
@@ -65,6 +69,7 @@ _FILE = click.Path(path_type=Path)
 @option("--scan-memory", type=click.IntRange(128, 65536), default=512, help="What a scan may use, in MiB.")
 @option("--scan-reports/--no-scan-reports", default=True, help="Whether a scan writes report objects.")
 @retention_options
+@page_options
 @option("--metrics-address", default="127.0.0.1", help="Where /metrics, /livez and /readyz listen.")
 @option("--metrics-port", type=_PORT, default=9090, help="0 takes a free one.")
 @option("--no-metrics", is_flag=True, show_default=False, help="No listener.")
@@ -92,6 +97,7 @@ def command(
     scan_reports: bool,
     ledger: str,
     ledger_retention: "Retention",
+    page: "Callable[..., PageOptions | None]",
     metrics_address: str,
     metrics_port: int,
     no_metrics: bool,
@@ -124,6 +130,17 @@ def command(
         scan_reports=scan_reports,
         ledger=ledger,
         ledger_retention=ledger_retention,
+        page=page(
+            ledger=ledger,
+            asks_cluster=True,
+            kubeconfig=kubeconfig,
+            context=context,
+            namespace=namespace,
+            policies=tuple(map(str, policies)),
+            signs=tuple(map(str, signs)),
+            max_mode=max_mode,
+            log_level=log_level,
+        ),
         metrics_address=metrics_address,
         metrics_port=None if no_metrics else metrics_port,
         stop_seconds=stop_seconds,

@@ -7,15 +7,20 @@ import click
 
 from signalbox.cli.environment_option import option
 from signalbox.cli.ledger_options import ledger_options
+from signalbox.cli.page_options import page_options
 from signalbox.controllers import JOB_SET_CONTROLLER, KUEUE_CONTROLLER
 from signalbox.policy.mode import MODE_WORDS, Mode
 from signalbox.process.logs import LEVELS
 from signalbox.server.options import BODY_LIMIT
 
 if TYPE_CHECKING:
-    from signalbox.audit.ledger.options import LedgerOptions
+    from collections.abc import Callable
 
-_HELP = """Run the webhook: /mutate, /validate, /livez, /readyz over TLS, /metrics on a listener of its own.
+    from signalbox.audit.ledger.options import LedgerOptions
+    from signalbox.audit.page.start import PageOptions
+
+_HELP = """Run the webhook: /mutate, /validate, /livez, /readyz over TLS, /metrics and pages for people on
+listeners of their own.
 
 Policies, signs, the cluster folder, certificate and key are watched and taken up when they change. Every option can be
 given as an environment variable, SIGNALBOX_PORT for --port.
@@ -59,6 +64,7 @@ _MODE = click.Choice(MODE_WORDS)
 @option("--kueue-account", default=KUEUE_CONTROLLER, help="The user name of Kueue's controller.")
 @option("--jobset-account", default=JOB_SET_CONTROLLER, help="The user name of JobSet's controller.")
 @ledger_options
+@page_options
 @option("--log-level", type=click.Choice(list(LEVELS)), default="info", help="The lowest one.")
 def command(
     cert: str,
@@ -89,6 +95,7 @@ def command(
     kueue_account: str,
     jobset_account: str,
     ledger: "LedgerOptions | None",
+    page: "Callable[..., PageOptions | None]",
     log_level: str,
 ) -> int:
     """Serves until SIGTERM."""
@@ -129,6 +136,18 @@ def command(
         log_level=log_level,
         cluster=ClusterOptions(kubeconfig, context, namespace, cluster_wait) if watch_cluster else None,
         ledger=ledger,
+        page=page(
+            ledger="" if ledger is None else ledger.address.url.render_as_string(hide_password=False),
+            asks_cluster=watch_cluster,
+            kubeconfig=kubeconfig,
+            context=context,
+            namespace=namespace,
+            policies=policies,
+            signs=signs,
+            cluster=cluster or "",
+            max_mode=max_mode,
+            log_level=log_level,
+        ),
     )
 
     return run_server(options, loader)

@@ -30,22 +30,24 @@ class GroupCapacity:
     flavors: Mapping[str, Mapping[str, Capacity]]
 
 
-def capacities(queues: Iterable[ClusterQueue], cohorts: Iterable[Cohort]) -> dict[str, tuple[GroupCapacity, ...]]:
-    """By ClusterQueue what it can give. One whose cohorts form a ring is left out: Kueue uses none of these."""
-    listed = tuple(queues)
-    trees = _Cohorts(listed, {cohort.name: cohort for cohort in cohorts})
-    found = {}
-    for queue in listed:
-        if queue.cohort and queue.cohort not in trees.potential:
-            continue
-        lent = trees.potential[queue.cohort] if queue.cohort else None
-        found[queue.name] = tuple(_group(group, lent) for group in queue.groups)
-    return found
+class Capacities:
+    """What each of some ClusterQueues can give. The sums of the cohorts are made once, a queue's when it is asked for."""
 
+    def __init__(self, queues: Iterable[ClusterQueue], cohorts: Iterable[Cohort]) -> None:
+        self._queues = {queue.name: queue for queue in queues}
+        self._trees = _Cohorts(tuple(self._queues.values()), {cohort.name: cohort for cohort in cohorts})
+        self._found: dict[str, tuple[GroupCapacity, ...]] = {}
 
-def own_capacity(queue: ClusterQueue) -> tuple[GroupCapacity, ...]:
-    """What a ClusterQueue without a cohort can give."""
-    return tuple(_group(group, None) for group in queue.groups)
+    def of(self, name: str) -> tuple[GroupCapacity, ...] | None:
+        """What one can give; None where there is none, or its cohorts form a ring: Kueue uses none of these."""
+        found, queue = self._found.get(name), self._queues.get(name)
+        if found is not None or queue is None:
+            return found
+        if queue.cohort and queue.cohort not in self._trees.potential:
+            return None
+        lent = self._trees.potential[queue.cohort] if queue.cohort else None
+        found = self._found[name] = tuple(_group(group, lent) for group in queue.groups)
+        return found
 
 
 def _group(group: ResourceGroup, cohort: _Amounts | None) -> GroupCapacity:

@@ -6,6 +6,7 @@ watching process was started again, a new file takes its place by a rename. What
 file has told the whole of a kind: a watch that is lost takes nothing away.
 """
 
+import contextlib
 import os
 import uuid
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from signalbox.cluster.reading import UNREAD
 from signalbox.review import JsonObject
 
 Key = tuple[str, str, str, str]
@@ -22,7 +24,10 @@ Key = tuple[str, str, str, str]
 
 _PUT, _DROP, _SYNCED, _ABSENT = "put", "drop", "synced", "absent"
 _LEAST_BYTES = 4 * 1024 * 1024
-_OVERTAKEN = 4
+# The private directory is small, and while a file is written anew the old one is still there.
+_OVERTAKEN = 2
+# Whoever may make objects must not fill memory and disk.
+_MOST_OF_ALL = 16 * 1024 * 1024
 # Each file begins with a word of its own: an inode may be used again.
 _HEADER = 33
 
@@ -48,7 +53,10 @@ class Tables(Protocol):
 
 
 class JournalWriter:
-    """The file, and what of it is still true, so that it can be written anew. Not for several threads at once."""
+    """The file, and what of it is still true, so that it can be written anew. Not for several threads at once.
+
+    Never raises where the disk is full or the file is gone: ``fault`` says so, and ``mend`` tries again.
+    """
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -56,6 +64,7 @@ class JournalWriter:
         self._states: dict[tuple[str, str], bytes] = {}
         self._live_bytes = 0
         self._written = 0
+        self.fault = ""
         self._anew()
 
     def known(self, group: str, kind: str) -> set[Key]:
@@ -66,15 +75,24 @@ class JournalWriter:
         """How many objects of a kind there are."""
         return len(self._live.get((group, kind), ()))
 
-    def put(self, group: str, kind: str, namespace: str, name: str, obj: JsonObject) -> None:
-        """An object as it is now; nothing is written where it was like this already."""
-        key, line = (group, kind, namespace, name), _line(_PUT, group, kind, obj)
+    def put(self, group: str, kind: str, namespace: str, name: str, obj: JsonObject, most: int = _MOST_OF_ALL) -> bool:
+        """An object as it is now; nothing is written where it was like this already.
+
+        False where it has more than ``most`` bytes, or all together have too many: then only that it is there is told, and
+        what it says is unknown.
+        """
+        key: Key = (group, kind, namespace, name)
         of_kind = self._live.setdefault((group, kind), {})
-        old = of_kind.get(key)
+        old = of_kind.get(key, b"")
+        line = _line_of(group, kind, obj, min(most, _MOST_OF_ALL - self._live_bytes + len(old)))
+        kept = line is not None
+        if line is None:
+            line = _line(_PUT, group, kind, _only_named(obj, namespace, name))
         if old != line:
             of_kind[key] = line
-            self._live_bytes += len(line) - len(old or b"")
+            self._live_bytes += len(line) - len(old)
             self._append(line)
+        return kept
 
     def drop(self, key: Key) -> None:
         """An object is gone."""
@@ -102,21 +120,48 @@ class JournalWriter:
         self._live_bytes -= len(line or b"")
         return line is not None
 
+    def mend(self) -> None:
+        """Write the file anew where it is not what was written: cut off on a full disk, or deleted by somebody."""
+        try:
+            size = self._file.stat().st_size
+        except OSError:
+            size = -1
+        if self.fault or size != self._written:
+            self._anew()
+
     def _append(self, line: bytes) -> None:
-        self._written += len(line)
-        if self._written > max(_LEAST_BYTES, _OVERTAKEN * self._live_bytes):
+        if self.fault:
+            # The rest waits for ``mend``, once a second: a disk that is full is not asked for every object.
+            return
+        if self._written + len(line) > max(_LEAST_BYTES, _OVERTAKEN * self._live_bytes):
             self._anew()
             return
-        with self._file.open("ab") as file:
-            file.write(line)
+        try:
+            # Never made here: a file without its first line, and without what came before, would say too little.
+            with self._file.open("r+b", buffering=0) as file:
+                whole = file.seek(0, os.SEEK_END) == self._written and file.write(line) == len(line)
+        except OSError:
+            whole = False
+        if whole:
+            self._written += len(line)
+        else:
+            self._anew()
 
     def _anew(self) -> None:
         objects = (line for of_kind in self._live.values() for line in of_kind.values())
         lines = b"".join((uuid.uuid4().hex.encode() + b"\n", *objects, *self._states.values()))
         new = self._file.with_suffix(".new")
-        new.write_bytes(lines)
-        new.replace(self._file)
-        self._written = len(lines)
+        try:
+            new.write_bytes(lines)
+            new.replace(self._file)
+        except OSError as error:
+            self.fault = f"{self._file}: {error.strerror or error}"
+            with contextlib.suppress(OSError):
+                # Half a file would keep the disk full.
+                new.unlink()
+        else:
+            self.fault = ""
+            self._written = len(lines)
 
 
 @dataclass(slots=True)
@@ -132,6 +177,8 @@ class JournalReader:
     _told: dict[tuple[str, str], set[Key]] = field(default_factory=dict)
     states: dict[tuple[str, str], str] = field(default_factory=dict)
     """``synced`` or ``absent`` of each kind whose whole was told at least once."""
+    damaged: int = 0
+    """Entries that could not be taken over."""
 
     def poll(self) -> int:
         """Take over what was written since the last time; how many entries that were."""
@@ -143,6 +190,8 @@ class JournalReader:
             with self.file.open("rb") as file:
                 header = file.read(_HEADER)
                 if header != self._header:
+                    if len(header) < _HEADER:
+                        return 0
                     self._header, self._offset = header, len(header)
                     self._told = {}
                 file.seek(self._offset)
@@ -153,10 +202,14 @@ class JournalReader:
         # The last line may still be in the writing.
         whole = data[: data.rfind(b"\n") + 1]
         self._offset += len(whole)
-        entries = [orjson.loads(line) for line in whole.splitlines()]
-        for entry in entries:
-            self._apply(entry)
-        return len(entries)
+        lines = whole.splitlines()
+        for line in lines:
+            # One entry that nobody can use must not take those behind it along.
+            try:
+                self._apply(orjson.loads(line))
+            except (orjson.JSONDecodeError, LookupError, TypeError, ValueError, AttributeError):
+                self.damaged += 1
+        return len(lines)
 
     def _apply(self, entry: list[Any]) -> None:
         word, group, kind = entry[:3]
@@ -177,7 +230,7 @@ class JournalReader:
             self.states[of_kind] = word
             for tables in self.tables:
                 tables.synced(group, kind)
-        else:
+        elif word == _ABSENT:
             known.clear()
             self.states[of_kind] = word
             for tables in self.tables:
@@ -190,5 +243,21 @@ class JournalReader:
             tables.drop(*key)
 
 
+def _only_named(obj: JsonObject, namespace: str, name: str) -> JsonObject:
+    kept: JsonObject = {"metadata": {"namespace": namespace, "name": name}, UNREAD: True}
+    # Of a document what kind it is, so that a fault in it can be told.
+    kept.update((word, obj[word]) for word in ("apiVersion", "kind") if word in obj)
+    return kept
+
+
 def _line(*words: object) -> bytes:
     return orjson.dumps(words) + b"\n"
+
+
+def _line_of(group: str, kind: str, obj: JsonObject, most: int) -> bytes | None:
+    try:
+        line = _line(_PUT, group, kind, obj)
+    except orjson.JSONEncodeError:
+        # What is nested deeper than can be written.
+        return None
+    return line if len(line) <= most else None

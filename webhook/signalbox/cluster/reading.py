@@ -24,6 +24,8 @@ from signalbox.quantity import Quantity, parse_quantity
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import mapping, members
 
+UNREAD = "unread"
+"""A key of an object of which only the name was kept: it was too large."""
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 _NEVER = "Never"
 T = TypeVar("T")
@@ -77,49 +79,48 @@ def read_priority_class(obj: JsonObject) -> PriorityClass:
 
 def read_local_queue(obj: JsonObject) -> LocalQueue:
     """A LocalQueue."""
-    spec = mapping(obj.get("spec"))
-    return LocalQueue(name_of(obj), _text(spec.get("clusterQueue")), _stopped(spec))
+    spec = _mapping(obj, "spec", ())
+    return LocalQueue(name_of(obj), _text(spec, "clusterQueue"), _stopped(spec))
 
 
 def read_cluster_queue(obj: JsonObject) -> ClusterQueue:
     """A ClusterQueue, in the fields of v1beta1 and v1beta2."""
-    spec = mapping(obj.get("spec"))
+    spec = _mapping(obj, "spec", ())
     selector = spec.get("namespaceSelector")
+    if selector is not None and not isinstance(selector, dict):
+        raise UnreadableError(("spec", "namespaceSelector"), "a selector", selector)
     return ClusterQueue(
-        name_of(obj),
-        _text(spec.get("cohortName")) or _text(spec.get("cohort")),
-        _groups(spec),
-        _stopped(spec),
-        selector if isinstance(selector, dict) else None,
+        name_of(obj), _text(spec, "cohortName") or _text(spec, "cohort"), _groups(spec), _stopped(spec), selector
     )
 
 
 def read_cohort(obj: JsonObject) -> Cohort:
     """A Cohort, in the fields of v1alpha1 and later."""
-    spec = mapping(obj.get("spec"))
-    return Cohort(name_of(obj), _text(spec.get("parentName")) or _text(spec.get("parent")), _groups(spec))
+    spec = _mapping(obj, "spec", ())
+    return Cohort(name_of(obj), _text(spec, "parentName") or _text(spec, "parent"), _groups(spec))
 
 
 def read_resource_flavor(obj: JsonObject) -> ResourceFlavor:
     """A ResourceFlavor."""
-    spec = mapping(obj.get("spec"))
-    return ResourceFlavor(
-        name_of(obj), _texts(spec.get("nodeLabels")), _mappings(spec.get("nodeTaints")), _mappings(spec.get("tolerations"))
-    )
+    spec = _mapping(obj, "spec", ())
+    labels = _mapping(spec, "nodeLabels", ("spec",))
+    if not all(isinstance(value, str) for value in labels.values()):
+        raise UnreadableError(("spec", "nodeLabels"), "texts", labels)
+    return ResourceFlavor(name_of(obj), labels, _mappings(spec, "nodeTaints"), _mappings(spec, "tolerations"))
 
 
 def read_resource_quota(obj: JsonObject) -> NamespaceQuota:
     """A ResourceQuota."""
-    spec = mapping(obj.get("spec"))
+    spec = _mapping(obj, "spec", ())
     hard = {
         resource: _quantity(amount, ("spec", "hard", resource))
-        for resource, amount in mapping(spec.get("hard")).items()
+        for resource, amount in _mapping(spec, "hard", ("spec",)).items()
         if isinstance(resource, str)
     }
-    scopes: list[tuple[str, str, tuple[str, ...]]] = [(_text(scope), "Exists", ()) for scope in members(spec.get("scopes"))]
-    for one in _mappings(mapping(spec.get("scopeSelector")).get("matchExpressions")):
+    scopes: list[tuple[str, str, tuple[str, ...]]] = [(str(scope), "Exists", ()) for scope in _list(spec, "scopes", ("spec",))]
+    for one in _mappings(_mapping(spec, "scopeSelector", ("spec",)), "matchExpressions", ("spec", "scopeSelector")):
         values = tuple(value for value in members(one.get("values")) if isinstance(value, str))
-        scopes.append((_text(one.get("scopeName")), _text(one.get("operator")), values))
+        scopes.append((_text(one, "scopeName"), _text(one, "operator"), values))
     return NamespaceQuota(name_of(obj), hard, tuple(scopes))
 
 
@@ -130,6 +131,8 @@ def read_training_runtime(obj: JsonObject) -> TrainingRuntime:
 
 def read(kind: str, reader: Callable[[JsonObject], T], obj: Any) -> T | Fault:
     """What ``reader`` makes of an object, or what keeps it from being used."""
+    if mapping(obj).get(UNREAD) is True:
+        return Fault((), f"{kind} {name_of(obj)}: it is too large to be kept")
     try:
         found = reader(mapping(obj))
     except UnreadableError as error:
@@ -139,32 +142,34 @@ def read(kind: str, reader: Callable[[JsonObject], T], obj: Any) -> T | Fault:
 
 def _groups(spec: JsonObject) -> tuple[ResourceGroup, ...]:
     found = []
-    for number, group in enumerate(members(spec.get("resourceGroups"))):
-        covered = [resource for resource in members(mapping(group).get("coveredResources")) if isinstance(resource, str)]
+    for number, group in enumerate(_mappings(spec, "resourceGroups")):
+        path: Path = ("spec", "resourceGroups", number)
+        covered = [resource for resource in _list(group, "coveredResources", path) if isinstance(resource, str)]
         flavors = []
-        for place, flavor in enumerate(members(mapping(group).get("flavors"))):
-            path: Path = ("spec", "resourceGroups", number, "flavors", place)
-            name = mapping(flavor).get("name")
-            if not isinstance(name, str):
-                raise UnreadableError((*path, "name"), "a text", name)
-            flavors.append((name, _quotas(mapping(flavor), (*path, "resources"))))
+        for place, flavor in enumerate(_mappings(group, "flavors", path)):
+            where: Path = (*path, "flavors", place)
+            flavors.append((_name(flavor, where), _quotas(flavor, where)))
         found.append(ResourceGroup(tuple(covered), tuple(flavors)))
     return tuple(found)
 
 
 def _quotas(flavor: JsonObject, path: Path) -> dict[str, FlavorQuota]:
     quotas = {}
-    for number, one in enumerate(members(flavor.get("resources"))):
-        entry, where = mapping(one), (*path, number)
-        name = entry.get("name")
-        if not isinstance(name, str):
-            raise UnreadableError((*where, "name"), "a text", name)
-        quotas[name] = FlavorQuota(
+    for number, entry in enumerate(_mappings(flavor, "resources", path)):
+        where: Path = (*path, "resources", number)
+        quotas[_name(entry, where)] = FlavorQuota(
             _quantity(entry.get("nominalQuota", 0), (*where, "nominalQuota")),
             _limit(entry, "borrowingLimit", where),
             _limit(entry, "lendingLimit", where),
         )
     return quotas
+
+
+def _name(entry: JsonObject, path: Path) -> str:
+    name = entry.get("name")
+    if not isinstance(name, str):
+        raise UnreadableError((*path, "name"), "a text", name)
+    return name
 
 
 def _limit(entry: JsonObject, field: str, path: Path) -> Quantity | None:
@@ -183,13 +188,34 @@ def _stopped(spec: JsonObject) -> bool:
     return spec.get("stopPolicy") in ("Hold", "HoldAndDrain")
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+def _text(found: JsonObject, field: str) -> str:
+    value = found.get(field)
+    if value is not None and not isinstance(value, str):
+        raise UnreadableError(("spec", field), "a text", value)
+    return value or ""
 
 
 def _texts(value: Any) -> dict[str, str]:
     return {key: text for key, text in mapping(value).items() if isinstance(key, str) and isinstance(text, str)}
 
 
-def _mappings(value: Any) -> tuple[JsonObject, ...]:
-    return tuple(one for one in members(value) if isinstance(one, dict))
+def _mapping(found: JsonObject, field: str, path: Path) -> JsonObject:
+    value = found.get(field)
+    if value is not None and not isinstance(value, dict):
+        raise UnreadableError((*path, field), "a mapping", value)
+    return value or {}
+
+
+def _list(found: JsonObject, field: str, path: Path) -> list[Any]:
+    value = found.get(field)
+    if value is not None and not isinstance(value, list):
+        raise UnreadableError((*path, field), "a list", value)
+    return value or []
+
+
+def _mappings(found: JsonObject, field: str, path: Path = ("spec",)) -> tuple[JsonObject, ...]:
+    listed = _list(found, field, path)
+    for number, one in enumerate(listed):
+        if not isinstance(one, dict):
+            raise UnreadableError((*path, field, number), "a mapping", one)
+    return tuple(listed)

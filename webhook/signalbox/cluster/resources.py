@@ -37,6 +37,11 @@ class WatchedKind:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @property
+    def most_bytes(self) -> int:
+        """The most that is kept of one object: of documents all that etcd can hold, of others more than people write."""
+        return 2 * 1024 * 1024 if self.document else 128 * 1024
+
+    @property
     def paths(self) -> tuple[str, ...]:
         """Where all objects are listed, a path for each version."""
         start = f"/apis/{self.group}" if self.group else "/api"

@@ -1,14 +1,14 @@
 """The cluster as it is known, in memory: fed object by object by a watch or from a folder, asked by every request.
 
 One thread writes, many read, without a lock: an entry is replaced as a whole, and what is listed (the queues of a
-namespace) stands in a mapping that is never changed, only replaced. A name that is not there is UNKNOWN until its kind has
+namespace) is a copy of one moment. A name that is not there is UNKNOWN until its kind has
 been told whole (``synced``) or is known not to be installed (``absent``); from then on it is known to be missing.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
-from signalbox.cluster.capacity import GroupCapacity, capacities, own_capacity
+from signalbox.cluster.capacity import Capacities, GroupCapacity
 from signalbox.cluster.objects import (
     ClusterQueue,
     Cohort,
@@ -67,12 +67,14 @@ class Table(Generic[T]):
 
     def all(self, namespace: str = _CLUSTER_WIDE) -> Mapping[str, T | UnknownType]:
         """Every object of a namespace, or every one of a kind that has no namespaces."""
-        found = self._entries.get(namespace, {})
         # One step for the interpreter, so the copy is of one moment though another thread writes.
-        return found if self._namespaced else found.copy()
+        return self._entries.get(namespace, {}).copy()
 
     def put(self, obj: Any) -> tuple[bool, Fault | None]:
         """Takes an object over: whether anything is different now, and what of it cannot be used."""
+        if self.installed is False:
+            # Installed a moment ago: until all of it is told, a name that was not is not missing.
+            self.whole = False
         self.installed = True
         found = read(self._kind, self._reader, obj)
         fault = found if isinstance(found, Fault) else None
@@ -80,22 +82,18 @@ class Table(Generic[T]):
         name, namespace = name_of(obj), namespace_of(obj) if self._namespaced else _CLUSTER_WIDE
         if not name:
             return False, fault
-        of_namespace = self._entries.get(namespace, {})
+        of_namespace = self._entries.setdefault(namespace, {})
         if of_namespace.get(name) == kept:
             return False, fault
-        if self._namespaced or not of_namespace:
-            self._entries[namespace] = {**of_namespace, name: kept}
-        else:
-            of_namespace[name] = kept
+        of_namespace[name] = kept
         return True, fault
 
     def drop(self, namespace: str, name: str) -> None:
         """An object is gone."""
         place = namespace if self._namespaced else _CLUSTER_WIDE
-        rest = {key: value for key, value in self._entries.get(place, {}).items() if key != name}
-        if rest:
-            self._entries[place] = rest
-        else:
+        of_namespace = self._entries.get(place, {})
+        of_namespace.pop(name, None)
+        if not of_namespace:
             self._entries.pop(place, None)
 
     def mark(self, whole: bool, installed: bool | UnknownType) -> None:
@@ -138,7 +136,7 @@ class ClusterState:
         self._default: PriorityClass | None = None
         # Worked out when it is first asked for after a change, and kept with the change it belongs to.
         self._changes = 0
-        self._capacities: tuple[int, Mapping[str, tuple[GroupCapacity, ...]]] = (-1, {})
+        self._capacities: tuple[int, Capacities] = (-1, Capacities((), ()))
 
     def put(self, group: str, kind: str, obj: Any) -> Fault | None:
         """There is this object, or it is now like this; the answer says what of it cannot be used. Never raises."""
@@ -233,7 +231,8 @@ class ClusterState:
             changes = self._changes
             known = self._work_out()
             self._capacities = (changes, known)
-        return known.get(cluster_queue, UNKNOWN)
+        found = known.of(cluster_queue)
+        return UNKNOWN if found is None else found
 
     def resource_flavor(self, name: str) -> ResourceFlavor | None | UnknownType:
         """The ResourceFlavor of that name."""
@@ -279,11 +278,11 @@ class ClusterState:
         # With several, the scheduler's admission plugin takes the lowest.
         self._default = min(self._defaults.values(), key=lambda one: one.value, default=None)
 
-    def _work_out(self) -> dict[str, tuple[GroupCapacity, ...]]:
+    def _work_out(self) -> Capacities:
         whole = self._cluster_queues.whole and self._cohorts.whole
         queues, cohorts = self._cluster_queues.all(), self._cohorts.all()
         known = [queue for queue in queues.values() if queue is not UNKNOWN]
         shared: list[Cohort] = [cohort for cohort in cohorts.values() if cohort is not UNKNOWN]
         if whole and len(known) == len(queues) and len(shared) == len(cohorts):
-            return capacities(known, shared)
-        return {queue.name: own_capacity(queue) for queue in known if not queue.cohort}
+            return Capacities(known, shared)
+        return Capacities((queue for queue in known if not queue.cohort), ())

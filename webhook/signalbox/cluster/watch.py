@@ -18,6 +18,8 @@ from signalbox.apiserver.connection import ApiServer
 from signalbox.apiserver.error import ApiError
 from signalbox.cluster.journal import JournalWriter, Key
 from signalbox.cluster.resources import WatchedKind
+from signalbox.process.logs import crash_fields
+from signalbox.process.repeats import Repeats
 from signalbox.review import JsonObject
 
 WATCH_SECONDS = 60
@@ -27,6 +29,9 @@ _ABSENT_SECONDS = 15.0
 _FORBIDDEN_SECONDS = 60.0
 _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 30.0
+# Reasons become labels of a metric; the words are the server's.
+_MOST_REASONS = 20
+_CRASH = "Crash"
 
 
 class WatchLog(Protocol):
@@ -40,16 +45,30 @@ class WatchLog(Protocol):
         """To be looked at."""
         ...
 
+    def error(self, event: str, **fields: object) -> None:
+        """A fault of our own."""
+        ...
+
 
 @dataclass(slots=True)
 class KindStatus:
-    """How the watch of one kind stands. ``contact``: when the API server last answered, in seconds since the epoch."""
+    """How the watch of one kind stands.
+
+    ``contact``: when the API server last answered, by a clock that all processes of a machine share and nobody sets.
+    ``unread``: how many objects are too large to be kept.
+    """
 
     state: str = "unknown"
     contact: float = 0.0
     objects: int = 0
+    unread: int = 0
     failures: dict[str, int] = field(default_factory=dict)
     fault: str = ""
+
+    def failed(self, reason: str) -> None:
+        """Count a failure."""
+        known = reason if reason in self.failures or len(self.failures) < _MOST_REASONS else "other"
+        self.failures[known] = self.failures.get(known, 0) + 1
 
 
 class ClusterWatch:
@@ -62,7 +81,7 @@ class ClusterWatch:
         journal: JournalWriter,
         log: WatchLog,
         wait: Callable[[float], bool],
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
         watch_seconds: int = WATCH_SECONDS,
     ) -> None:
         self._api = api
@@ -73,6 +92,9 @@ class ClusterWatch:
         self._clock = clock
         self._watch_seconds = watch_seconds
         self._writing = threading.Lock()
+        self._repeats = Repeats()
+        self._unread: set[Key] = set()
+        self._journal_fault = ""
         self.status: dict[str, KindStatus] = {kind.text: KindStatus() for kind in self._kinds}
 
     def start(self) -> list[threading.Thread]:
@@ -89,6 +111,7 @@ class ClusterWatch:
                 "state": one.state,
                 "contact": one.contact,
                 "objects": one.objects,
+                "unread": one.unread,
                 "failures": dict(one.failures),
                 "fault": one.fault,
             }
@@ -98,24 +121,46 @@ class ClusterWatch:
         new.write_bytes(orjson.dumps(shown))
         new.replace(file)
 
+    def mend(self) -> None:
+        """Look after the journal, which nobody writes to for hours; a fault of it is told once."""
+        with self._writing:
+            self._journal.mend()
+            fault = self._journal.fault
+        if fault and not self._journal_fault:
+            self._log.error("cluster journal cannot be written", text=fault)
+        elif self._journal_fault and not fault:
+            self._log.info("cluster journal is written again")
+        self._journal_fault = fault
+
     def _follow(self, kind: WatchedKind) -> None:
-        status, wait = self.status[kind.text], _FIRST_WAIT
+        status, wait, forgotten = self.status[kind.text], _FIRST_WAIT, False
         while True:
+            began = self._clock()
             try:
-                place = self._list(kind, status)
+                place = self._list(kind, status, sure=forgotten)
+                ended = self._wait(_ABSENT_SECONDS) if place is None else self._watch(kind, status, *place)
+                forgotten = False
+            except _NotThere as error:
+                # A load balancer in trouble answers so too: only who hears it twice takes everything away.
+                self._failed(kind, status, error)
+                ended, forgotten = self._wait(_ABSENT_SECONDS), True
             except ApiError as error:
                 self._failed(kind, status, error)
-                if self._wait(_FORBIDDEN_SECONDS if error.status in (401, 403) else _some_of(wait)):
-                    return
-                wait = min(wait * 2, _LONGEST_WAIT)
-                continue
-            wait = _FIRST_WAIT
-            ended = self._wait(_ABSENT_SECONDS) if place is None else self._watch(kind, status, *place)
-            if ended:
+                ended = error.status in (401, 403) and self._wait(_FORBIDDEN_SECONDS)
+            except Exception as error:  # noqa: BLE001 - a thread that dies unseen would leave its kind as it is for ever
+                self._crashed(kind, status, error)
+                ended = False
+            if self._clock() - began >= _LONGEST_WAIT:
+                wait = _FIRST_WAIT
+            if ended or self._wait(_some_of(wait)):
                 return
+            wait = min(wait * 2, _LONGEST_WAIT)
 
-    def _list(self, kind: WatchedKind, status: KindStatus) -> tuple[str, str] | None:
-        """Take over all there is; path and resourceVersion to watch from. None where the cluster does not know the kind."""
+    def _list(self, kind: WatchedKind, status: KindStatus, sure: bool) -> tuple[str, str] | None:
+        """Take over all there is; path and resourceVersion to watch from. None where the cluster does not know the kind.
+
+        Where objects of it are known, that has to be said twice: ``sure``.
+        """
         for path in kind.paths:
             seen: set[Key] = set()
             version = ""
@@ -134,6 +179,8 @@ class ClusterWatch:
             self._answered(kind, status, "synced")
             return path, version
         with self._writing:
+            if self._journal.count(kind.group, kind.kind) and not sure:
+                raise _NotThere(404, "NotFound", f"the API server does not know {kind.text} any more")
             self._journal.absent(kind.group, kind.kind)
         self._answered(kind, status, "absent")
         return None
@@ -142,37 +189,40 @@ class ClusterWatch:
         """Follow what happens, over as many watches as it takes. False: list again; True: everything is to end."""
         wait = _FIRST_WAIT
         while True:
-            began, heard = self._clock(), False
+            began = self._clock()
             try:
                 for what, found in self._api.watch(path, version, self._watch_seconds):
-                    heard = True
                     version = _version_of(found) or version
                     if what == "DELETED":
                         self._drop(kind, found)
-                    elif what != "BOOKMARK":
+                    elif what in ("ADDED", "MODIFIED"):
                         self._put(kind, found)
                     self._answered(kind, status, "synced")
                 self._answered(kind, status, "synced")
-                # A server that ends every watch at once must not be asked without end.
-                if heard or self._clock() - began >= _FIRST_WAIT:
-                    wait = _FIRST_WAIT
-                    continue
             except ApiError as error:
                 if error.expired or error.not_found:
-                    status.failures["expired"] = status.failures.get("expired", 0) + 1
+                    status.failed("expired")
                     return False
                 self._failed(kind, status, error)
-                if heard:
-                    wait = _FIRST_WAIT
+            # A server that ends every watch at once, or after one event, must not be asked without end.
+            if self._clock() - began >= wait:
+                wait = _FIRST_WAIT
+                if not status.fault:
+                    continue
             if self._wait(_some_of(wait)):
                 return True
             wait = min(wait * 2, _LONGEST_WAIT)
 
     def _put(self, kind: WatchedKind, found: JsonObject) -> Key | None:
         key = _key(kind, found)
-        if key is not None:
-            with self._writing:
-                self._journal.put(kind.group, kind.kind, key[2], key[3], kind.slim(found))
+        if key is None:
+            return None
+        with self._writing:
+            kept = self._journal.put(kind.group, kind.kind, key[2], key[3], kind.slim(found), kind.most_bytes)
+            self._count_unread(kind, key, unread=not kept)
+        if not kept and self._repeats.ask(("unread", kind.text), self._clock()) is not None:
+            text = f"what is said of {key[2]}{'/' if key[2] else ''}{key[3]} is too long to be kept: it counts as not known"
+            self._log.warning("cluster object not read", kind=kind.text, text=text)
         return key
 
     def _drop(self, kind: WatchedKind, found: JsonObject) -> None:
@@ -180,34 +230,53 @@ class ClusterWatch:
         if key is not None:
             with self._writing:
                 self._journal.drop(key)
+                self._count_unread(kind, key, unread=False)
+
+    def _count_unread(self, kind: WatchedKind, key: Key, unread: bool) -> None:
+        if unread is not (key in self._unread):
+            (self._unread.add if unread else self._unread.discard)(key)
+            self.status[kind.text].unread += 1 if unread else -1
 
     def _answered(self, kind: WatchedKind, status: KindStatus, state: str) -> None:
         status.contact = self._clock()
         status.objects = self._journal.count(kind.group, kind.kind)
-        if status.state != state or status.fault:
+        if (status.state != state or status.fault) and self._repeats.ask((state, kind.text), status.contact) is not None:
             self._log.info("cluster watch", kind=kind.text, state=state, objects=status.objects)
         status.state, status.fault = state, ""
 
     def _failed(self, kind: WatchedKind, status: KindStatus, error: ApiError) -> None:
         reason = error.reason or str(error.status)
-        status.failures[reason] = status.failures.get(reason, 0) + 1
-        # Once a fault: an API server that is away for an hour is no reason for an hour of lines.
-        if status.fault != error.message:
-            status.fault = error.message
-            text = "what was known of it stays in force" if status.state != "unknown" else "nothing is known of it yet"
-            self._log.warning("cluster watch failed", kind=kind.text, status=error.status, text=error.message, meanwhile=text)
+        status.failed(reason)
+        # Once a fault: neither a server that is away for an hour nor one that comes and goes is a reason for an hour of lines.
+        told, status.fault = status.fault, f"{reason}: {error.message}"
+        if told.startswith(f"{reason}:") or self._repeats.ask((reason, kind.text), self._clock()) is None:
+            return
+        text = "what was known of it stays in force" if status.state != "unknown" else "nothing is known of it yet"
+        self._log.warning("cluster watch failed", kind=kind.text, status=error.status, text=error.message, meanwhile=text)
+
+    def _crashed(self, kind: WatchedKind, status: KindStatus, error: Exception) -> None:
+        status.failed(_CRASH)
+        status.fault = f"{_CRASH}: {type(error).__name__}"
+        if self._repeats.ask((_CRASH, kind.text), self._clock()) is not None:
+            self._log.error("cluster watch crashed", kind=kind.text, **crash_fields(error))
+
+
+class _NotThere(ApiError):
+    """A kind whose objects are known seems to have been taken away."""
 
 
 def _key(kind: WatchedKind, found: JsonObject) -> Key | None:
     metadata = found.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         return None
-    return kind.group, kind.kind, str(metadata.get("namespace") or ""), metadata["name"]
+    namespace = metadata.get("namespace") or ""
+    return (kind.group, kind.kind, namespace, metadata["name"]) if isinstance(namespace, str) else None
 
 
 def _version_of(found: JsonObject) -> str:
     metadata = found.get("metadata")
-    return str(metadata.get("resourceVersion") or "") if isinstance(metadata, dict) else ""
+    version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
+    return version if isinstance(version, str) else ""
 
 
 def _some_of(seconds: float) -> float:

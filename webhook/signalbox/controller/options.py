@@ -5,6 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from signalbox.audit.ledger.options import Retention
+from signalbox.audit.page.start import PageOptions
 
 NAMESPACE = "signalbox-system"
 LEASE = "signalbox-controller"
@@ -51,6 +52,7 @@ class ControllerOptions:
     scan_reports: bool = True
     ledger: str = ""
     ledger_retention: Retention = field(default_factory=Retention)
+    page: PageOptions | None = None
 
     @property
     def serving_names(self) -> tuple[str, ...]:

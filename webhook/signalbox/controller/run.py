@@ -16,6 +16,7 @@ from prometheus_client.registry import Collector
 from signalbox import __version__
 from signalbox.apiserver.connection import ApiServer, connect
 from signalbox.apiserver.error import ApiConfigurationError, ApiError
+from signalbox.audit.page.start import listen_for_pages, pages_on_demand
 from signalbox.controller.duties import duties
 from signalbox.controller.duty import Duty, DutyContext
 from signalbox.controller.health import Health
@@ -74,6 +75,12 @@ class Controller:
         meters = DutyMeters(self._registry)
         self.runners = [DutyRunner(duty, context.leading, self._stopping, meters, self._log) for duty in make_duties(context)]
         self._elector = threading.Thread(target=self._elect, name="election", daemon=True)
+        self._page_socket = listen_for_pages(options.page, self._log)
+        self._pages = (
+            pages_on_demand(self._page_socket, options.page, self._log)
+            if self._page_socket is not None and options.page is not None
+            else None
+        )
 
     def start(self) -> None:
         """Start every thread."""
@@ -81,6 +88,8 @@ class Controller:
             health = Health(self.election, self.runners, self._stopping)
             pages: Pages = {"/metrics": partial(metrics_page, self._registry), "/livez": health.livez, "/readyz": health.readyz}
             SideListener(self._listening, pages).start()
+        if self._pages is not None:
+            self._pages.start()
         self._elector.start()
         for runner in self.runners:
             runner.start()
@@ -89,12 +98,15 @@ class Controller:
             namespace=self._options.namespace,
             lease=self._options.lease,
             metricsPort=self._listening.getsockname()[1] if self._listening else None,
+            pagePort=self._page_socket.getsockname()[1] if self._page_socket else None,
             duties=[runner.duty.name for runner in self.runners],
         )
 
     def stop(self) -> None:
         """Let running duties end, for a while, then give the Lease up: whoever takes it finds nobody at work."""
         self._stopping.set()
+        if self._pages is not None:
+            self._pages.stop()
         deadline = time.monotonic() + self._options.stop_seconds
         ended = [runner.join(max(0.0, deadline - time.monotonic())) for runner in self.runners]
         if not all(ended):

@@ -82,7 +82,7 @@ def create_app(context: Context, mutate: "Judge | None" = None, validate: "Judge
     app.add_url_rule("/policies", view_func=answer_policies, methods=["POST"])
     app.after_request(close_at_the_end)
     app.register_error_handler(HTTPException, http_error)
-    add_health(app, context.source, context.lifecycle, context.board)
+    add_health(app, context.source, context.lifecycle, context.board, context.live)
     return app
 
 

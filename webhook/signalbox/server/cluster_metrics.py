@@ -21,7 +21,7 @@ class ClusterMeters(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """Age, size and faults of each watch."""
-        now = time.time()
+        now = time.monotonic()
         age = GaugeMetricFamily(
             "signalbox_cluster_view_age_seconds", "Time since the API server last answered a watch.", labels=_KIND
         )
@@ -29,6 +29,9 @@ class ClusterMeters(Collector):
             "signalbox_cluster_view_known", "Whether the whole of a kind is known: 1, or 0 for not yet.", labels=_KIND
         )
         objects = GaugeMetricFamily("signalbox_cluster_view_objects", "Objects known.", labels=_KIND)
+        unread = GaugeMetricFamily(
+            "signalbox_cluster_view_objects_unread", "Objects of which only the name is kept: too large.", labels=_KIND
+        )
         failures = CounterMetricFamily(
             "signalbox_cluster_watch_failures", "Lists and watches that failed, by reason.", labels=("kind", "reason")
         )
@@ -37,8 +40,9 @@ class ClusterMeters(Collector):
                 age.add_metric((one.kind,), max(0.0, now - one.contact))
             known.add_metric((one.kind,), float(one.state != "unknown"))
             objects.add_metric((one.kind,), one.objects)
+            unread.add_metric((one.kind,), one.unread)
             for reason, count in one.failures.items():
                 failures.add_metric((one.kind, reason), count)
-        yield from (age, known, objects, failures)
+        yield from (age, known, objects, unread, failures)
         text = "Times the watching process ended and was started again."
         yield CounterMetricFamily("signalbox_cluster_watch_restarts", text, value=self._process.restarts)

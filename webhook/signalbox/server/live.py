@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +22,11 @@ from signalbox.server.watcher_files import JOURNAL, LAST_GOOD, STATUS
 
 _FIRST_LOOK_SECONDS = 0.02
 _RESTART_SECONDS = 2.0
+_LONGEST_RESTART_SECONDS = 60.0
+_SILENT_SECONDS = 60.0
 _STOP_SECONDS = 2.0
+# A folder of policies is applied in less.
+_LONGEST_UNSETTLED_SECONDS = 5.0
 
 
 class PolicyObjects:
@@ -60,18 +64,27 @@ class PolicyObjects:
 
 
 class PolicyObjectsWatcher:
-    """Tells whether policies in the cluster changed, once they have settled: a folder of them is applied one by one."""
+    """Tells whether policies in the cluster changed, once they have settled: a folder of them is applied one by one.
 
-    def __init__(self, objects: PolicyObjects) -> None:
+    Policies that somebody changes without end are told of every few seconds.
+    """
+
+    def __init__(self, objects: PolicyObjects, clock: Callable[[], float] = time.monotonic) -> None:
         self._objects = objects
+        self._clock = clock
         self._known = self._seen = objects.changes
+        self._since: float | None = None
 
     def changed(self) -> bool:
         """Whether there is a change since the last one told of, and none since the last look."""
         seen, self._seen = self._seen, self._objects.changes
-        if self._seen == self._known or self._seen != seen:
+        if self._seen == self._known:
             return False
-        self._known = self._seen
+        now = self._clock()
+        self._since = now if self._since is None else self._since
+        if self._seen != seen and now - self._since < _LONGEST_UNSETTLED_SECONDS:
+            return False
+        self._known, self._since = self._seen, None
         return True
 
 
@@ -87,7 +100,10 @@ class LiveCluster:
 
     def poll(self) -> None:
         """Take over what was written since the last time. One thread a process calls it."""
+        damaged = self._reader.damaged
         self._reader.poll()
+        if self._reader.damaged != damaged:
+            self._log.error("cluster journal holds entries that cannot be used", entries=self._reader.damaged - damaged)
 
     def missing(self) -> list[str]:
         """What has not been told of yet."""
@@ -121,12 +137,13 @@ class LiveCluster:
 
 @dataclass(frozen=True, slots=True)
 class WatchStatus:
-    """How the watch of one kind stands."""
+    """How the watch of one kind stands: ``KindStatus`` as it was written down."""
 
     kind: str
     state: str
     contact: float
     objects: int
+    unread: int
     failures: Mapping[str, int]
     fault: str
 
@@ -150,21 +167,47 @@ class WatchProcess:
     restarts: int = 0
     _process: "subprocess.Popen[bytes] | None" = None
     _started: float = field(default=0.0)
+    _pause: float = field(default=_RESTART_SECONDS)
+    _status: int = field(default=0)
+    _status_seen: float = field(default=0.0)
 
     def start(self) -> None:
         """Start it."""
         command = [sys.executable, "-m", "signalbox.server.watcher", "--directory", str(self.directory)]
         # Nothing in it comes from a request.
         self._process = subprocess.Popen([*command, "--parent", str(os.getpid()), *self.arguments])  # noqa: S603
-        self._started = time.monotonic()
+        self._started = self._status_seen = time.monotonic()
 
     def tend(self) -> None:
-        """Start it again where it has ended, at most every few seconds. What it told stays in force meanwhile."""
-        if self._process is None or self._process.poll() is None or time.monotonic() - self._started < _RESTART_SECONDS:
+        """Start it again where it has ended or hangs. What it told stays in force meanwhile.
+
+        One that ends again and again is left alone for longer each time.
+        """
+        if self._process is None:
             return
+        now = time.monotonic()
+        if self._process.poll() is None:
+            self._end_if_silent(self._process, now)
+            return
+        lasted = now - self._started
+        if lasted < self._pause:
+            return
+        self._pause = _RESTART_SECONDS if lasted >= _LONGEST_RESTART_SECONDS else min(self._pause * 2, _LONGEST_RESTART_SECONDS)
         self.restarts += 1
         self.log.error("cluster watch ended, started again", exitCode=self._process.returncode, restarts=self.restarts)
         self.start()
+
+    def _end_if_silent(self, process: "subprocess.Popen[bytes]", now: float) -> None:
+        """It writes its status every second: one that has not for a minute hangs, or was stopped."""
+        try:
+            status = os.stat(self.directory / STATUS).st_mtime_ns
+        except OSError:
+            status = 0
+        if status != self._status:
+            self._status, self._status_seen = status, now
+        elif now - self._status_seen >= _SILENT_SECONDS:
+            self.log.error("cluster watch is silent, ended", seconds=int(now - self._status_seen))
+            process.kill()
 
     def stop(self) -> None:
         """End it."""

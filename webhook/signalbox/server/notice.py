@@ -39,14 +39,28 @@ class NoticeBoard:
         self._file = directory / "notice"
         self._lifecycle = lifecycle
         self._seen = lifecycle.notices
+        self._undelivered = False
         self.current = first
+        self.fault = ""
 
     def publish(self, notice: Notice) -> None:
         """In the main process: put up a notice. A worker that is forked from now on has it by birth."""
-        written = self._file.with_suffix(".new")
-        written.write_bytes(pickle.dumps(notice))
-        written.replace(self._file)
         self.current = notice
+        self._undelivered = True
+        self.deliver()
+
+    def deliver(self) -> None:
+        """Write the notice if it is not written yet. ``fault`` says what keeps it from that: a full disk, and then again."""
+        if not self._undelivered:
+            return
+        written = self._file.with_suffix(".new")
+        try:
+            written.write_bytes(pickle.dumps(self.current))
+            written.replace(self._file)
+        except OSError as error:
+            self.fault = f"{written}: {error.strerror or error}"
+            return
+        self.fault, self._undelivered = "", False
         self._seen = self._lifecycle.announce()
 
     def refresh(self) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from signalbox.audit.ledger.options import LedgerOptions
+    from signalbox.audit.page.start import PageOptions
 
 BODY_LIMIT = 8 * 1024 * 1024
 """A review holds object and oldObject; etcd takes at most 1.5 MiB of each, JSON spelling may double that."""
@@ -48,3 +49,4 @@ class ServerOptions:
     log_level: str = "info"
     cluster: ClusterOptions | None = None
     ledger: "LedgerOptions | None" = None
+    page: "PageOptions | None" = None

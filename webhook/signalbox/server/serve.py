@@ -4,16 +4,19 @@ import gc
 import multiprocessing
 import os
 import shutil
+import signal
 import socket
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from signalbox.audit.page.start import listen_for_pages, pages_on_demand
 from signalbox.process.logs import Log, complain
+from signalbox.process.on_demand import OnDemand
 from signalbox.process.port import ListenError, listen
 from signalbox.server.certificate import CertificateError, CertificateFiles, Pair, PairFiles
 from signalbox.server.live import LiveCluster, PolicyObjectsWatcher, Watched, start_watching
 from signalbox.server.options import ServerOptions
+from signalbox.server.private_directory import make_private_directory
 from signalbox.server.source import FileWatcher, PolicyFiles, ReloadingSource
 
 if TYPE_CHECKING:
@@ -41,10 +44,13 @@ def run_server(
     """
     directory: Path | None = None
     watched: Watched | None = None
+    pages: list[OnDemand] = []
     # Collecting while everything is imported finds nothing and takes a tenth of the start.
     gc.disable()
     try:
-        directory = Path(tempfile.mkdtemp(prefix="signalbox-"))
+        # Until Granian takes over. The first process of a container is not ended by a signal that it does not handle.
+        signal.signal(signal.SIGTERM, _end_the_start)
+        directory = make_private_directory()
         # Before prometheus_client is imported: it decides then where its values live.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(directory)
         # What is most often wrong comes first, before the libraries that take long to import.
@@ -60,7 +66,9 @@ def run_server(
             policies = policies.beside(watched.cluster)
             _wait_for_cluster(watched.cluster, options.cluster.wait_seconds, log)
         source = _load_policies(options, policies, watched)
-        return _serve(options, source, certificates, pair, listening, metrics, log, directory, watched, (mutate, validate))
+        return _serve(
+            options, source, certificates, pair, listening, metrics, log, directory, watched, (mutate, validate), pages
+        )
     except _StartError as error:
         complain(str(error))
         return 1
@@ -68,10 +76,16 @@ def run_server(
         complain(f"{error.filename or 'start'}: {error.strerror or error}")
         return 1
     finally:
+        for page in pages:
+            page.stop()
         if watched is not None:
             watched.process.stop()
         if directory is not None:
             shutil.rmtree(directory, ignore_errors=True)
+
+
+def _end_the_start(*_: object) -> None:
+    raise SystemExit(0)
 
 
 def _wait_for_cluster(cluster: LiveCluster, seconds: float, log: Log) -> None:
@@ -131,6 +145,7 @@ def _serve(
     directory: Path,
     watched: Watched | None,
     judges: "tuple[Judge | None, Judge | None]",
+    pages: list[OnDemand],
 ) -> int:
     from prometheus_client import CollectorRegistry
 
@@ -153,6 +168,7 @@ def _serve(
     slow = SlowBodies(listening.getsockname()[1], options.body_seconds)
     board = NoticeBoard(directory, lifecycle, notice_of(source, certificates))
     cluster = None if watched is None else watched.cluster
+    page_socket = listen_for_pages(options.page, log)
     app = create_app(
         Context(source, meters, log, lifecycle, slow, board, options.body_limit, live=cluster, ledger=ledger), *judges
     )
@@ -165,8 +181,9 @@ def _serve(
         # A group of its own: Ctrl-C in a terminal goes to the main process, which ends the workers in order.
         os.setpgid(0, 0)
         lifecycle.join()
-        if metrics is not None:
-            metrics.close()
+        for other in (metrics, page_socket):
+            if other is not None:
+                other.close()
         repeat(worker_upkeep.tick, min(options.poll_seconds, _WORKER_SECONDS), meters, log)
         if ledger is not None:
             from signalbox.server.ledger import start_recorder
@@ -179,6 +196,9 @@ def _serve(
         if metrics is not None:
             known = [state] if watched is None else [state, ClusterMeters(directory, watched.process)]
             serve_metrics(metrics, known, quiet)
+        if page_socket is not None and options.page is not None:
+            pages.append(pages_on_demand(page_socket, options.page, log, quiet))
+            pages[0].start()
         repeat(upkeep.tick, options.poll_seconds, meters, log)
         log_policies(log, source.in_force)
         log.info(
@@ -186,6 +206,7 @@ def _serve(
             address=options.address,
             port=listening.getsockname()[1],
             metricsPort=metrics.getsockname()[1] if metrics else None,
+            pagePort=page_socket.getsockname()[1] if page_socket else None,
             policies=state.policies,
             problems=state.problems,
             workers=options.workers,

@@ -69,8 +69,13 @@ class MainUpkeep:
             result = self.source.poll()
             was_rejected = self.certificates.rejected
             renewed = self._renewed()
+            told = self.board.fault
             if result is not None or renewed is not None or self.certificates.rejected != was_rejected:
                 self.board.publish(notice_of(self.source, self.certificates))
+            else:
+                self.board.deliver()
+            if self.board.fault and not told:
+                self.log.error("workers cannot be told, they judge by the policies they have", text=self.board.fault)
             if result is not None:
                 self._loaded(result)
         if renewed is None:

@@ -6,10 +6,12 @@ threads nor connections stand in the way of forking workers. It writes into the 
 """
 
 import argparse
+import contextlib
 import os
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 
 import orjson
@@ -25,6 +27,7 @@ from signalbox.review import JsonObject
 from signalbox.server.watcher_files import JOURNAL, LAST_GOOD, STATUS
 
 _STATUS_SECONDS = 1.0
+_ASK_AGAIN_SECONDS = 1.0
 
 
 def main(arguments: list[str]) -> int:
@@ -54,21 +57,38 @@ def main(arguments: list[str]) -> int:
     watch = ClusterWatch(api, (*POLICY_OBJECTS, *WATCHED), journal, log, threading.Event().wait)
     watch.start()
     while os.getppid() == options.parent:
-        watch.write_status(options.directory / STATUS)
+        watch.mend()
+        _write_status(watch, options.directory / STATUS)
         if ended.wait(_STATUS_SECONDS):
             break
     return 0
 
 
+def _write_status(watch: ClusterWatch, file: Path) -> None:
+    try:
+        watch.write_status(file)
+    except OSError:
+        # A full disk is told of by the journal. That we are alive is seen by the time of the file.
+        with contextlib.suppress(OSError):
+            os.utime(file)
+
+
 def _keep_last_good(api: ApiServer, path: str, directory: Path, log: Log) -> None:
-    """Ask once, for the ConfigMap as it is: it matters only where the server finds a bad set at its start."""
+    """Ask until there is an answer, for the ConfigMap as it is then: it matters only where the start finds a bad set."""
     file = directory / LAST_GOOD
     found: JsonObject = {}
-    try:
-        found = api.get(path)
-    except ApiError as error:
-        if not error.not_found:
-            log.warning("last good policies not read", text=str(error))
+    told = False
+    while True:
+        try:
+            found = api.get(path)
+            break
+        except ApiError as error:
+            if not told and not error.not_found:
+                log.warning("last good policies not read", text=str(error))
+            told = True
+            if not error.passing:
+                break
+        time.sleep(_ASK_AGAIN_SECONDS)
     new = file.with_suffix(".new")
     new.write_bytes(orjson.dumps(found))
     new.replace(file)

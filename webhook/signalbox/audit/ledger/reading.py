@@ -130,7 +130,7 @@ class Ledger:
             )
 
     def counts(self, by: By, wanted: Wanted = Wanted(), limit: int | None = None) -> list[Count]:
-        """How many entries there are of each rule, rule and team, exception, team, namespace, user, kind, type, decision or day.
+        """How many entries there are of each rule (and team), exception, team, namespace, user, kind, type, decision or day.
 
         The most frequent first, days in their order. An entry with findings of two rules counts under both.
         """

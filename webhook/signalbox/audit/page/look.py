@@ -8,7 +8,7 @@ from typing import TypeVar
 from signalbox.audit.from_json import KnownScan
 from signalbox.audit.ledger.database import LedgerError
 from signalbox.audit.ledger.reading import Ledger, Wanted
-from signalbox.audit.page.filters import Filters
+from signalbox.audit.page.filters import BadQueryError, Filters
 from signalbox.audit.page.sources import Sources
 from signalbox.audit.page.weighing import Weighings, rule_ids
 from signalbox.engine import Setup
@@ -17,6 +17,7 @@ Value = TypeVar("Value")
 
 _SECONDS = 6.0
 _MOST_KNOWN = 500
+_LONGEST_NUMBER = 18
 _TOO_SLOW = "The ledger did not answer in time, so that nothing waits for this page. Choose a shorter time."
 
 
@@ -86,15 +87,24 @@ class Look:
         """The rules of the policies in force and of the scan."""
         return sorted(rule_ids(self.setup, self.scan, ()))[:_MOST_KNOWN]
 
+    def number(self, name: str) -> int | None:
+        """A number of the address, None where it is not there. Raises BadQueryError."""
+        text = self.query.get(name, "")
+        if not text:
+            return None
+        if not text.isascii() or not text.isdecimal() or len(text) > _LONGEST_NUMBER:
+            raise BadQueryError(f"{name}={text!r} is no number")
+        return int(text)
+
     @property
     def scan_advice(self) -> str:
-        """What to do where no scan is known."""
-        return self._scan.advice
+        """Why no scan is known, and what to do."""
+        return self._scan.trouble or self._scan.advice
 
     @property
     def ledger_advice(self) -> str:
-        """What to do where there is no ledger."""
-        return self._ledger.advice
+        """Why the ledger says nothing, and what to do."""
+        return self.ledger_trouble or self._ledger.advice
 
     def ask_ledger(self, ask: Callable[[Ledger], Value]) -> Value | None:
         """The answer of the ledger; None where there is none, which stands on the page then."""

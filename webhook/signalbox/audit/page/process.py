@@ -21,7 +21,6 @@ from signalbox.process.wakeup import Wakeup
 
 _NICE = 10
 _LOOK_SECONDS = 1.0
-COMMAND = (sys.executable, "-m", "signalbox.audit.page.process")
 
 
 def main(arguments: list[str]) -> int:

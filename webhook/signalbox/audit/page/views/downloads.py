@@ -62,7 +62,7 @@ def _requests_json(look: Look, headers: Headers) -> Page:
 
 def _subjects(look: Look) -> list[Subject]:
     if look.scan is None:
-        raise NotFoundError(next(iter(look.troubles), look.scan_advice))
+        raise NotFoundError(look.scan_advice)
     return [row.subject for row in rows_of(look, look.query.get("result", ""))]
 
 
@@ -70,7 +70,7 @@ def _entries(look: Look) -> list[LedgerEntry]:
     wanted = wanted_of(look)
     found = look.ask_ledger(lambda ledger: list(ledger.entries(wanted, MOST_REQUESTS, newest_first=True)))
     if found is None:
-        raise NotFoundError(look.ledger_trouble or look.ledger_advice)
+        raise NotFoundError(look.ledger_advice)
     return found
 
 

@@ -20,7 +20,7 @@ _LONGEST_OBJECT = 100_000
 
 def requests_view(look: Look) -> bytes:
     """The entries, the newest first."""
-    decision, after = look.query.get("decision", ""), _number(look, "after")
+    decision, after = look.query.get("decision", ""), look.number("after")
     wanted = wanted_of(look)
     found = look.ask_ledger(lambda ledger: list(ledger.entries(wanted, _A_PAGE + 1, newest_first=True, after=after)))
     return render(
@@ -40,14 +40,12 @@ def requests_view(look: Look) -> bytes:
 
 def request_view(look: Look) -> bytes:
     """One entry, with the object as it was kept. Raises NotFoundError."""
-    number = _number(look, "id")
+    number = look.number("id")
     if number is None:
         raise BadQueryError("id says which request: the list leads here")
     recorded = look.ask_ledger(lambda ledger: ledger.entry(number))
     if recorded is None:
-        raise NotFoundError(
-            look.ledger_trouble or look.ledger_advice or f"The ledger holds no request {number}: it may be too old to be kept."
-        )
+        raise NotFoundError(look.ledger_advice or f"The ledger holds no request {number}: it may be too old to be kept.")
     entry = recorded.entry
     return render(
         "request.html",
@@ -71,19 +69,13 @@ def wanted_of(look: Look) -> Wanted:
     return replace(look.wanted, decision=decision, user=look.query.get("user", ""))
 
 
-def _number(look: Look, name: str) -> int | None:
-    text = look.query.get(name, "")
-    if not text:
-        return None
-    if not text.isascii() or not text.isdecimal() or len(text) > 18:
-        raise BadQueryError(f"{name}={text!r} is no number")
-    return int(text)
-
-
 def _text(obj: JsonObject | None) -> str:
     if obj is None:
         return ""
-    text = yaml.dump(obj, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+    try:
+        text: str = yaml.dump(obj, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+    except (UnicodeError, RecursionError) as error:
+        return f"It cannot be written as YAML: {type(error).__name__}."
     return text if len(text) <= _LONGEST_OBJECT else f"{text[:_LONGEST_OBJECT]}\n… the rest is in the download"
 
 

@@ -58,7 +58,7 @@ def rule_view(look: Look) -> bytes:
     recorded = look.ask_ledger(lambda ledger: [count.key for count in ledger.counts("rule", look.wanted)]) or []
     known = rule_ids(setup, scan, recorded)
     if name not in known:
-        raise NotFoundError(f"No rule is called {name!r}{nearest(name, known)}. The overview lists them all.")
+        raise NotFoundError(f"The overview lists all rules; none is called {name!r}{nearest(name, known)}")
     weighed = _weighed(look)
     found = rule_of(setup, name)
     by_day = look.ask_ledger(lambda ledger: ledger.counts("day", look.wanted))

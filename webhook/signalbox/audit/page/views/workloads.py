@@ -37,7 +37,10 @@ def workloads_view(look: Look) -> bytes:
     if wanted and wanted not in WORDS:
         raise BadQueryError(f"result={wanted!r} is none of {', '.join(WORDS)}")
     rows = rows_of(look, wanted)
-    page = _page(look)
+    page = look.number("page")
+    page = 1 if page is None else page
+    if page < 1:
+        raise BadQueryError("page=0 is no page: the first is 1")
     shown = rows[(page - 1) * _A_PAGE : page * _A_PAGE]
     return render(
         "workloads.html",
@@ -120,13 +123,6 @@ def word_of(finding: ScanFinding) -> str:
 
 def _rank(finding: ScanFinding) -> tuple[int, str]:
     return list(WORDS).index(word_of(finding)), finding.rule
-
-
-def _page(look: Look) -> int:
-    text = look.query.get("page", "1")
-    if not text.isdecimal() or not 0 < len(text) <= 6 or int(text) < 1:
-        raise BadQueryError(f"page={text!r} is no number of a page")
-    return int(text)
 
 
 def address_of(kind: str, group: str, namespace: str, name: str) -> dict[str, str]:
