@@ -66,7 +66,10 @@ def test_json_has_exactly_these_keys(capsys: pytest.CaptureFixture[str]) -> None
     assert list(found["typeSigns"][0]) == [
         *("result", "says", "strength", "path", "value", "note", "line", "default", "reason", "why")
     ]
-    assert list(found["policies"][0]["rules"][0]) == ["rule", "mode", "result", "message", "more"]
+    assert list(found["policies"][0]["rules"][0]) == [
+        *("rule", "mode", "result", "message", "more"),
+        *("fixedBy", "exceptedBy", "approvedBy"),
+    ]
 
 
 def test_a_judgement_shows_the_line_of_the_manifest_that_made_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from signalbox.audit.ledger.options import Redaction
 from signalbox.audit.ledger.redaction import Redacted, redact
-from signalbox.audit.ledger.secret_text import is_secret_name, mask_text
+from signalbox.audit.ledger.secret_names import is_secret_name
+from signalbox.audit.ledger.secret_text import mask_text
 from signalbox.engine import mutate, validate
 from signalbox.finding import Finding
 from signalbox.workload.kinds.table import KINDS

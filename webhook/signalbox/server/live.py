@@ -167,7 +167,8 @@ class WatchProcess:
     restarts: int = 0
     _process: "subprocess.Popen[bytes] | None" = None
     _started: float = field(default=0.0)
-    _pause: float = field(default=_RESTART_SECONDS)
+    _ended: float | None = field(default=None)
+    _pause: float = field(default=0.0)
     _status: int = field(default=0)
     _status_seen: float = field(default=0.0)
 
@@ -177,6 +178,7 @@ class WatchProcess:
         # Nothing in it comes from a request.
         self._process = subprocess.Popen([*command, "--parent", str(os.getpid()), *self.arguments])  # noqa: S603
         self._started = self._status_seen = time.monotonic()
+        self._ended = None
 
     def tend(self) -> None:
         """Start it again where it has ended or hangs. What it told stays in force meanwhile.
@@ -189,10 +191,13 @@ class WatchProcess:
         if self._process.poll() is None:
             self._end_if_silent(self._process, now)
             return
-        lasted = now - self._started
-        if lasted < self._pause:
+        if self._ended is None:
+            self._ended = now
+            if now - self._started >= _LONGEST_RESTART_SECONDS:
+                self._pause = 0.0
+        if now - self._ended < self._pause:
             return
-        self._pause = _RESTART_SECONDS if lasted >= _LONGEST_RESTART_SECONDS else min(self._pause * 2, _LONGEST_RESTART_SECONDS)
+        self._pause = min(max(self._pause * 2, _RESTART_SECONDS), _LONGEST_RESTART_SECONDS)
         self.restarts += 1
         self.log.error("cluster watch ended, started again", exitCode=self._process.returncode, restarts=self.restarts)
         self.start()

@@ -15,7 +15,8 @@ from typing import Any
 import orjson
 
 from signalbox.audit.ledger.options import Redaction
-from signalbox.audit.ledger.secret_text import is_secret_name, mask_text, mask_words
+from signalbox.audit.ledger.secret_names import is_beside_secret, is_secret_name
+from signalbox.audit.ledger.secret_text import mask_text, mask_words
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import mapping
 from signalbox.workload.kinds.rayruntime import read_runtime
@@ -37,6 +38,9 @@ _PAYLOADS = {"Secret": ("data", "stringData"), "ConfigMap": ("data", "binaryData
 _REFERENCE = re.compile(r"\$(?:\(([A-Za-z_][\w.-]*)\)|\{([A-Za-z_]\w*)|([A-Za-z_]\w*))")
 _MANIFEST = re.compile(r"\A\s*[{\[].*\"kind\"|^kind:\s", re.DOTALL | re.MULTILINE)
 _RECORDED_VARIABLE = re.compile(r"\benv\[([^\]]*)\]")
+# One word of capitals, small letters and digits: no path, no name of a model.
+_PASSWORD_LIKE = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[A-Za-z0-9!@#$%^&*+=~?]{10,128}")
+_LONG_KEY = 20
 _TOO_DEEP = "what stands deeper than 200 levels"
 
 
@@ -95,14 +99,14 @@ class _Walk:
         self.removed += 1
         return f"<removed {self._numbers.setdefault(str(text), len(self._numbers) + 1)}>"
 
-    def value(self, value: Any, depth: int) -> Any:
-        """A copy of any value."""
+    def value(self, value: Any, depth: int, within: bool = False) -> Any:
+        """A copy of any value. ``within``: of something that is named like a secret."""
         if isinstance(value, str):
             return self._text(value)
         if isinstance(value, dict):
-            return self._mapping(value, depth + 1)
+            return self._mapping(value, depth + 1, within=within)
         if isinstance(value, list):
-            return self._list(value, depth + 1)
+            return self._list(value, depth + 1, within)
         return value
 
     def _text(self, text: str) -> str:
@@ -122,10 +126,12 @@ class _Walk:
             is_read = any(character in "/=:" for character in beside)
             self._references[name] = self._references.get(name, False) or is_read
 
-    def _list(self, members: list[Any], depth: int) -> list[Any]:
+    def _list(self, members: list[Any], depth: int, within: bool) -> list[Any]:
         if depth > _DEEPEST:
             self.doubts[_TOO_DEEP] = None
             return []
+        if within:
+            return [self.mark(member) if _is_scalar(member) else self.value(member, depth, within) for member in members]
         if any(isinstance(member, str) for member in members):
             # Whatever it is, it may be a command line.
             masked = mask_words(members, self.mark, self._told)
@@ -135,38 +141,47 @@ class _Walk:
             return [member if isinstance(member, str) else self.value(member, depth) for member in masked]
         return [self.value(member, depth) for member in members]
 
-    def _mapping(self, found: JsonObject, depth: int, labels: bool = False) -> JsonObject:
+    def _mapping(self, found: JsonObject, depth: int, labels: bool = False, within: bool = False) -> JsonObject:
         """``labels``: its keys are names that somebody chose, which say nothing of the values, and policies match by them."""
         if depth > _DEEPEST:
             self.doubts[_TOO_DEEP] = None
             return {}
         payloads = _PAYLOADS.get(found["kind"], ()) if isinstance(found.get("kind"), str) else ()
-        name = found.get("name")
-        named_secret = "value" in found and isinstance(name, str) and is_secret_name(name)
+        named_secret = "value" in found and any(_is_secret(found.get(key)) for key in ("name", "key"))
         kept: JsonObject = {}
         for key, value in found.items():
             if key == "managedFields":
                 continue
-            if isinstance(value, dict):
-                if key in payloads:
-                    kept[key] = {name: self.mark(content) for name, content in value.items()}
-                elif key == "annotations":
-                    kept[key] = {name: self._annotation(name, text, depth) for name, text in value.items()}
+            secret = not labels and (is_secret_name(key) or (within and not is_beside_secret(key)))
+            if key in payloads or key == "stringData":
+                kept[key] = self._payload(value)
+            elif isinstance(value, dict):
+                if key == "annotations":
+                    kept[key] = {self._key(name): self._annotation(name, text, depth) for name, text in value.items()}
                 elif _is_environment(key):
                     kept[key] = {}
                     self._environments.append((kept[key], value))
                 else:
-                    kept[key] = self._mapping(value, depth + 1, key in _LABEL_MAPS)
+                    kept[self._key(key)] = self._mapping(value, depth + 1, key in _LABEL_MAPS, secret or within)
             elif isinstance(value, list) and _is_environment(key):
                 kept[key] = []
                 self._environments.append((kept[key], value))
             elif key == _RUNTIME and isinstance(value, str):
                 kept[key] = self._runtime(value, kept)
-            elif _is_scalar(value) and not labels and (is_secret_name(key) or (key == "value" and named_secret)):
-                kept[key] = self.mark(value)
+            elif _is_scalar(value) and not labels and (secret or (key == "value" and named_secret)):
+                kept[self._key(key)] = self.mark(value)
             else:
-                kept[key] = self.value(value, depth)
+                kept[self._key(key)] = self.value(value, depth, secret or within)
         return kept
+
+    def _key(self, key: str) -> str:
+        """Fields have short names; a long one may be an address, or worse."""
+        return key if len(key) < _LONG_KEY else mask_text(key, self.mark)
+
+    def _payload(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {self._key(name): self.mark(content) for name, content in value.items()}
+        return self.mark(value) if _is_scalar(value) else _emptied(value)
 
     def _runtime(self, text: str, kept: JsonObject) -> str:
         """A document in a text: of Ray's runtime environment what judgements read stays, as JSON."""
@@ -214,7 +229,7 @@ class _Walk:
             if isinstance(found, list):
                 kept.extend(self._variable(entry) for entry in found)
             else:
-                kept.update({name: self._variable_value(name, value) for name, value in found.items()})
+                kept.update({self._key(name): self._variable_value(name, value) for name, value in found.items()})
         for holder, variables, folder in self._runtimes:
             holder[_RUNTIME] = orjson.dumps({"env_vars": variables, "working_dir": folder}).decode()
 
@@ -254,6 +269,10 @@ class _Walk:
             if meaning_of(name, self._signs) is not None or self._references.get(name):
                 self.doubts[f"the value of {name[:_LONGEST_VARIABLE]}"] = None
             return self.mark(value) if _is_scalar(value) else _emptied(value)
+        if isinstance(value, str) and not self._is_known(name) and _PASSWORD_LIKE.fullmatch(value):
+            # It stays for the sake of a command alone, which may well hand it to a door.
+            self.doubts[f"the value of {name[:_LONGEST_VARIABLE]}"] = None
+            return self.mark(value)
         masked = self.value(value, 0)
         if isinstance(value, str) and masked.startswith("<removed") and masked != value:
             self._told(name)
@@ -262,16 +281,22 @@ class _Walk:
     def _may_stay(self, name: str) -> bool:
         if any(fnmatchcase(name, pattern) for pattern in self._rules.keep_env):
             return True
-        if is_secret_name(name):
-            return False
-        if name in _READ_BY_CHECKS or name in self._references or ("env", name) in self._injected:
+        return not is_secret_name(name) and (name in self._references or self._is_known(name))
+
+    def _is_known(self, name: str) -> bool:
+        """Whether what the variable is for is known, whoever refers to it."""
+        if any(fnmatchcase(name, pattern) for pattern in self._rules.keep_env):
             return True
-        return meaning_of(name, self._signs) is not None
+        return name in _READ_BY_CHECKS or ("env", name) in self._injected or meaning_of(name, self._signs) is not None
 
 
 def _pair(entry: Any) -> tuple[Any, Any]:
     found = mapping(entry)
     return found.get("name"), found.get("value")
+
+
+def _is_secret(name: Any) -> bool:
+    return isinstance(name, str) and is_secret_name(name)
 
 
 def _is_environment(key: str) -> bool:
