@@ -16,6 +16,8 @@ from signalbox.fieldpath import format_path
 from signalbox.inject.table import MODULES
 from signalbox.workload.kinds.kind import WorkloadKind
 from signalbox.workload.kinds.table import KINDS
+from tests.audit_docs import PAGE as AUDIT_PAGE
+from tests.audit_docs import audit_page
 from tests.examples import sections
 from tests.operations_page import OPERATIONS_PAGE, REFUSED_PAGE, operations_page, refused_page
 
@@ -154,4 +156,5 @@ if __name__ == "__main__":
     KINDS_PAGE.write_text(kinds_page(KINDS_PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     README.write_text(readme(README.read_text(encoding="utf-8"), demo_text()), encoding="utf-8")
     OPERATIONS_PAGE.write_text(operations_page(OPERATIONS_PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    AUDIT_PAGE.write_text(audit_page(AUDIT_PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     REFUSED_PAGE.write_text(refused_page(REFUSED_PAGE.read_text(encoding="utf-8")), encoding="utf-8")

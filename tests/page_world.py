@@ -156,7 +156,9 @@ def run(
     return stored("batch/v1", kind, name, body, namespace=namespace, metadata={"labels": labels})
 
 
-def asked(seed: int = 7, per_day: float = 20.0, now: datetime = NOW) -> Iterator[tuple[datetime, str, Manifest]]:
+def asked(
+    seed: int = 7, per_day: float = 20.0, now: datetime = NOW, safe: bool = False
+) -> Iterator[tuple[datetime, str, Manifest]]:
     """Requests, oldest first: when, by whom, for what. Fewer of them are unsafe towards the end: teams mend their work."""
     chance = random.Random(seed)
     for back in range(DAYS, 0, -1):
@@ -165,11 +167,11 @@ def asked(seed: int = 7, per_day: float = 20.0, now: datetime = NOW) -> Iterator
         count = round(per_day * (0.35 if weekend else 1.0) * chance.uniform(0.8, 1.2))
         for number in range(count):
             at = day + timedelta(minutes=number * 1430 / count)
-            yield at, *_one(chance, back, number)
+            yield at, *_one(chance, back, number, safe)
 
 
-def _one(chance: random.Random, back: int, number: int) -> tuple[str, Manifest]:
-    unsafe = chance.random() < 0.16 + 0.05 * back / 2
+def _one(chance: random.Random, back: int, number: int, safe: bool) -> tuple[str, Manifest]:
+    unsafe = chance.random() < 0.16 + 0.05 * back / 2 and not safe
     name = f"{back:02d}{number:02d}"
     match chance.choices(("sft", "pretrain", "eval", "serve", "sweep", "mismatch", "service"), (34, 8, 22, 12, 14, 5, 3))[0]:
         case "sft":
@@ -249,18 +251,18 @@ def write_scan_file(file: Path, now: datetime = NOW) -> None:
     file.write_text("\n".join([*lines, json.dumps({"summary": scan})]) + "\n")
 
 
-def write_ledger(file: Path, per_day: float = 20.0, now: datetime = NOW) -> None:
-    """Two weeks of requests, through the webhook's own recorder."""
-    with recording(file, world()) as made:
-        count = ask_all(made, per_day, now)
+def write_ledger(file: Path, per_day: float = 20.0, now: datetime = NOW, by: Setup | None = None, safe: bool = False) -> None:
+    """Two weeks of requests, through the webhook's own recorder; ``safe``: once every team has mended its work."""
+    with recording(file, by or world()) as made:
+        count = ask_all(made, per_day, now, safe)
         made.settled(count)
     assert not made.watch.losses, made.watch.losses
 
 
-def ask_all(made: Recording, per_day: float, now: datetime) -> int:
+def ask_all(made: Recording, per_day: float, now: datetime, safe: bool = False) -> int:
     """Hand all requests over; how many there were."""
     count = 0
-    for at, user, obj in asked(per_day=per_day, now=now):
+    for at, user, obj in asked(per_day=per_day, now=now, safe=safe):
         manifest = {**obj, "metadata": {key: obj["metadata"][key] for key in ("name", "namespace", "labels")}}
         made.ask(manifest, at, user=user, uid=f"{count:08d}-0000-4000-8000-000000000000")
         count += 1

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from signalbox.cluster import journal
 from signalbox.cluster.journal import JournalReader, JournalWriter
+from signalbox.cluster.resources import Room
 
 QUEUES = ("kueue.x-k8s.io", "LocalQueue")
 
@@ -41,7 +42,7 @@ class Table:
 
 def put(writer: JournalWriter, name: str, value: int = 0) -> None:
     obj = {"metadata": {"namespace": "research", "name": name}, "value": value}
-    writer.put(*QUEUES, "research", name, obj)
+    writer.put(*QUEUES, "research", name, obj, Room(1000, 10_000_000))
 
 
 def test_a_reader_follows_the_writer(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ import yaml
 
 from signalbox.cli.main import cli
 from signalbox.policy.kind_document import KindSpec, WorkloadKindDocument, compile_kind
+from tests.audit_docs import PAGE as AUDIT_PAGE
+from tests.audit_docs import audit_page
 from tests.code_facts import events
 from tests.generate_docs import KINDS_PAGE, PAGE, README, demo_text, kinds_page, page, readme
 from tests.operations_page import OPERATIONS_PAGE, REFUSED_PAGE, meanings, operations_page, refused_page
@@ -33,6 +35,11 @@ def test_the_tables_of_the_operations_page_are_current() -> None:
 def test_the_page_for_those_who_were_refused_has_every_check() -> None:
     text = REFUSED_PAGE.read_text(encoding="utf-8")
     assert text == refused_page(text), "run: make docs"
+
+
+def test_the_page_on_the_audit_shows_what_the_commands_print() -> None:
+    text = AUDIT_PAGE.read_text(encoding="utf-8")
+    assert text == audit_page(text), "run: make docs"
 
 
 def test_every_event_of_the_log_is_explained() -> None:

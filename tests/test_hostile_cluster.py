@@ -15,7 +15,7 @@ from kubernetes.client import Configuration
 
 from signalbox.apiserver.connection import ApiServer
 from signalbox.cluster.journal import JournalReader, JournalWriter
-from signalbox.cluster.resources import WATCHED_BY_KIND, WatchedKind
+from signalbox.cluster.resources import WATCHED_BY_KIND, Room, WatchedKind
 from signalbox.cluster.state import ClusterState
 from signalbox.cluster.view import UNKNOWN
 from signalbox.cluster.watch import ClusterWatch
@@ -261,22 +261,22 @@ def test_an_object_too_large_to_keep_is_unknown_and_told(server: OddServer, tmp_
     assert [event for _, event, _ in one.log.all if event == "cluster object not read"]
 
 
-def test_all_objects_together_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("signalbox.cluster.journal._MOST_OF_ALL", 10_000)
+def test_all_objects_of_a_kind_are_bounded_and_take_no_room_of_another(tmp_path: Path) -> None:
     writer, state = JournalWriter(tmp_path / "journal"), ClusterState()
     kept = [
-        writer.put(RUNTIMES.group, RUNTIMES.kind, "research", f"r{number}", runtime(f"r{number}", {"template": "x" * 900}))
-        for number in range(20)
+        writer.put(RUNTIMES.group, RUNTIMES.kind, "research", name, runtime(name, {"template": "x" * 900}), Room(2000, 10_000))
+        for name in (f"r{number}" for number in range(20))
     ]
     assert kept.count(True) == 9
     writer.synced(RUNTIMES.group, RUNTIMES.kind)
     JournalReader(tmp_path / "journal", [state]).poll()
     assert state.training_runtime("TrainingRuntime", "research", "r19") is UNKNOWN
     assert state.training_runtime("TrainingRuntime", "research", "r20") is None
+    assert writer.put("", "Namespace", "", "a", {"metadata": {"name": "a"}}, Room(2000, 10_000))
 
 
 def put(writer: JournalWriter, name: str, **labels: str) -> None:
-    writer.put("", "Namespace", "", name, {"metadata": {"name": name, "labels": labels}})
+    writer.put("", "Namespace", "", name, {"metadata": {"name": name, "labels": labels}}, NAMESPACES.room)
 
 
 @pytest.mark.parametrize("harm", ["deleted", "truncated", "emptied", "replaced", "cut"])

@@ -33,6 +33,11 @@ spec: {nodeLabels: {gpu: h100, cloud.google.com/gke-spot: "true"}, nodeTaints: [
 ---
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ResourceFlavor
+metadata: {name: cheap}
+spec: {nodeLabels: {gpu: h100, cloud.google.com/gke-spot: "true"}}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
 metadata: {name: tolerated}
 spec: {nodeLabels: {gpu: l4}, nodeTaints: [{key: spot, effect: NoExecute}], tolerations: [{key: spot, operator: Exists}]}
 ---
@@ -155,7 +160,7 @@ def affinity(*terms: str) -> dict[str, Any]:
 
 
 EIGHT = queue(group(GPU, "h100 8"))
-TOLERATES = {"tolerations": [{"key": "spot", "operator": "Equal", "value": "true", "effect": "NoSchedule"}]}
+TOLERATES: dict[str, Any] = {"tolerations": [{"key": "spot", "operator": "Equal", "value": "true", "effect": "NoSchedule"}]}
 
 SETUPS: dict[str, tuple[str, Any, bool]] = {
     # cohorts and limits
@@ -346,7 +351,8 @@ SETUPS: dict[str, tuple[str, Any, bool]] = {
         job(),
         True,
     ),
-    "no Jobs in this namespace": (EIGHT + quota("count/jobs.batch: 0"), job(), False),
+    # The API server refuses such a Job itself, at once.
+    "no Jobs in this namespace": (EIGHT + quota("count/jobs.batch: 0"), job(), True),
     "Jobs are counted and there may be some": (EIGHT + quota("count/jobs.batch: 10"), job(), True),
     "no CronJobs says nothing of Jobs": (EIGHT + quota("count/cronjobs.batch: 0"), job(), True),
     "pods: 0": (EIGHT + quota("pods: 0"), job(), False),

@@ -7,7 +7,7 @@ import jsonpatch
 import pytest
 
 from signalbox.engine import mutate
-from tests.manifests import deployment
+from tests.manifests import deployment, gpu_job, pod_spec
 from tests.world import NOW, policy, request, setup
 
 GRACE = "inject: {terminationGracePeriodSeconds: %d, tolerations: [{key: nvidia.com/gpu, operator: Exists}]}"
@@ -64,3 +64,15 @@ def test_templates_under_odd_names_are_recorded(name: str) -> None:
     assert passed(world, job) != job
     once = passed(world, job)
     assert mutate(world, request(once), NOW).response.patch == ()
+
+
+def test_what_it_is_no_longer_taken_for_does_not_become_its_users_word() -> None:
+    """Between two passes another webhook took the trainer away: the label stands, and is not believed."""
+    world = setup(policy("rules: [{name: c, check: checkpoint, mode: warn}]"))
+    once = passed(world, gpu_job())
+    assert once["metadata"]["labels"]["workload.ai/type"] == "fine-tuning"
+    container = pod_spec(once)["containers"][0]
+    container["command"] = ["sleep", "1"]
+    twice = passed(world, once)
+    assert '"metadata.labels[workload.ai/type]"' in twice["metadata"]["annotations"]["workload.ai/injected"]
+    assert mutate(world, request(twice), NOW).response.patch == ()

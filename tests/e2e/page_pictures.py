@@ -14,10 +14,10 @@ from .browser import Tab
 from .webhook import SIGNALBOX
 
 _PICTURES = (
-    ("page-overview.png", "/", 1200, "light", 1000),
-    ("page-rule.png", "/rule?rule=interruptible/checkpoint", 1200, "light", 1000),
-    ("page-workload.png", "/workload?kind=Job&namespace=team-research&name=llama-sft-00", 1000, "dark", 900),
-    ("page-narrow.png", "/", 400, "dark", 1000),
+    ("page-overview.png", "/", 1000, "light", 860),
+    ("page-rule.png", "/rule?rule=interruptible/checkpoint", 1000, "light", 860),
+    ("page-workload.png", "/workload?kind=Job&namespace=team-research&name=llama-sft-00", 900, "dark", 620),
+    ("page-narrow.png", "/", 400, "dark", 760),
 )
 
 

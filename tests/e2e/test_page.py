@@ -123,7 +123,7 @@ def tab(browser: Browser) -> Iterator[Tab]:
 def test_from_the_first_page_to_a_rule_a_workload_and_a_download(shown: Shown, tab: Tab, tmp_path: Path) -> None:
     assert tab.open(f"{shown.address}/?namespace={shown.namespace}") == 200
     assert "Who is refused, and who would be" in tab.text("h1")
-    tab.click(f'a[href^="/rule?"][href*="{RULE.replace("/", "%2F")}"]')
+    tab.click(f'a[href^="/rule?"][href$="rule={RULE.replace("/", "%2F")}"]')
     assert tab.text("h1").startswith(RULE)
     assert "By the numbers: not yet" in tab.text(".verdict h2")
     tab.click('a[href^="/workload?"][href*="name=old"]')

@@ -7,17 +7,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
 from signalbox.engine import Setup
 from tests.fuzz.app import Answer, App
-from tests.fuzz.case import Case, make_case
+from tests.fuzz.case import Case, dumped, make_case
 from tests.fuzz.corpus import Corpus, load_corpus
 from tests.fuzz.invariants import FAULT, Violation, run_case
 from tests.fuzz.worlds import worlds
 
 _MOST_FOUND = 50
 _MOST_TRIES = 4000
+_DEEPEST = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +143,7 @@ def replay(seed: int, number: int) -> int:
             smaller = _shrunk(app, case, violation)
             print(f"\nsmallest that shows it: {case.envelope['operation']} of")
             for title, obj in (("", smaller.object), ("before:", smaller.old), ("later:", smaller.later)):
-                print(title, orjson.dumps(obj, option=orjson.OPT_INDENT_2).decode())
+                print(title, dumped(obj).decode())
             return 1
     finally:
         app.close()
@@ -186,15 +185,17 @@ def _smaller(case: Case) -> Iterator[Case]:
             yield dataclasses.replace(case, **{name: less})
 
 
-def _without_one(value: Any) -> Iterator[Any]:
-    """The value with one member less, the outermost first, at every depth."""
+def _without_one(value: Any, room: int = _DEEPEST) -> Iterator[Any]:
+    """The value with one member less, the outermost first, as deep as there is room."""
+    if room == 0:
+        return
     if isinstance(value, dict):
         for key in value:
             yield {other: member for other, member in value.items() if other != key}
         for key, member in value.items():
-            yield from ({**value, key: less} for less in _without_one(member))
+            yield from ({**value, key: less} for less in _without_one(member, room - 1))
     elif isinstance(value, list):
         for index in range(len(value)):
             yield value[:index] + value[index + 1 :]
         for index, member in enumerate(value):
-            yield from ([*value[:index], less, *value[index + 1 :]] for less in _without_one(member))
+            yield from ([*value[:index], less, *value[index + 1 :]] for less in _without_one(member, room - 1))

@@ -35,6 +35,8 @@ _MORE = ", and {} more"
 _IDENTITIES = ("name", "mountPath", "key")
 # An object of thousands of containers has thousands of findings; the API server keeps them all in its audit log.
 _AUDIT_LIMIT = 50
+# What is copied from a manifest into a fix may be nested as deep as somebody likes.
+_DEEPEST_EDIT = 12
 
 
 def clean(text: object, limit: int = _VALUE_LIMIT) -> str:
@@ -159,8 +161,11 @@ def _shown_edits(fix: Fix) -> list[Edit]:
     return [*(leaf for edit in setting for leaf in _leaves(edit)), *(edit for edit in fix.edits if edit.removes)]
 
 
-def _leaves(edit: Edit) -> Iterator[Edit]:
+def _leaves(edit: Edit, depth: int = 0) -> Iterator[Edit]:
     steps: Iterable[tuple[str | int, Any]]
+    if depth > _DEEPEST_EDIT:
+        yield replace(edit, value="…")
+        return
     if isinstance(edit.value, dict) and edit.value:
         steps = edit.value.items()
     elif isinstance(edit.value, list) and edit.value:
@@ -169,7 +174,7 @@ def _leaves(edit: Edit) -> Iterator[Edit]:
         yield edit
         return
     for step, value in steps:
-        yield from _leaves(replace(edit, path=(*edit.path, step), value=value))
+        yield from _leaves(replace(edit, path=(*edit.path, step), value=value), depth + 1)
 
 
 def edit_yaml(edits: Sequence[Edit], root: JsonObject) -> list[str]:

@@ -22,6 +22,7 @@ JUDGEMENT = "judgement"
 BOOKKEEPING = "signalbox"
 _LONGEST = 256 * 1024
 _MOST_MEMBERS = 64
+_NOT_KEPT = ["nested too deep to be kept"]
 # The sections whose members are recorded by name, and where they may stand.
 _NAMED = {
     "labels": ("metadata", "spec"),
@@ -117,7 +118,13 @@ def write_record(recorder: Recorder, record: Record) -> None:
             recorder.remove(path)
         return
     entries = {field: {"set": entry.set, "was": entry.was, "by": entry.by} for field, entry in sorted(record.items())}
-    text = orjson.dumps(entries).decode()
+    try:
+        text = orjson.dumps(entries).decode()
+    except TypeError:
+        # Nested deeper than can be written. Of a list that was there before us all that is ever asked is whether it was.
+        for entry in entries.values():
+            entry["was"] = _NOT_KEPT if isinstance(entry["was"], list) else entry["was"]
+        text = orjson.dumps(entries).decode()
     if text != present:
         recorder.set(path, text)
 
@@ -167,6 +174,12 @@ def still_ours(record: Record, obj: JsonObject) -> Record:
         if path is not None and is_ours(entry, value_at(obj, path)):
             kept[field] = entry
     return kept
+
+
+def judged_labels(record: Record) -> Record:
+    """The entries for labels that say what the object is, put there because we took it for that."""
+    ends = tuple(f"labels[{name}]" for name in JUDGED_LABELS)
+    return {field: entry for field, entry in record.items() if entry.by == JUDGEMENT and field.endswith(ends)}
 
 
 def own_labels(record: Record, obj: JsonObject) -> frozenset[str]:

@@ -48,6 +48,7 @@ from signalbox.check.check import Check, NoParameters, container_name
 from signalbox.fieldpath import Path
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.quantity import Quantity, is_placeholder, parse_quantity
+from signalbox.review import json_name
 from signalbox.workload.accelerators import container_accelerators, containers_of
 from signalbox.workload.judgement import Evidence
 
@@ -75,14 +76,15 @@ def _judge(path: Path, container: Any, resource: str, limit: Any, request: Any, 
     name = container_name(container)
     shown = f"Container {name}" + (f" of {job}" if job else "")
     key = f"{job}/{name}/{resource}"
-    evidence = tuple(Evidence((*path, "resources", section, resource), str(raw)) for section, raw in given)
+    evidence = tuple(Evidence((*path, "resources", section, resource), _shown(raw)) for section, raw in given)
     for _, raw in given:
         number = parse_quantity(raw)
         fault = _fault(number)
         if fault:
             whole = _whole(parse_quantity(limit) if parse_quantity(limit) is not None else number)
             fix = Fix(f"write whole {resource}:", _edits(path, resource, whole, request))
-            yield Problem(f"{shown} asks for {str(raw)!r} {resource}, which is {fault}.", evidence, fix, f"{key}/{raw}")
+            asked = _shown(raw)
+            yield Problem(f"{shown} asks for {asked!r} {resource}, which is {fault}.", evidence, fix, f"{key}/{asked}")
             return
     if limit is _ABSENT:
         fix = Fix("give the same limit:", (Edit((*path, "resources", "limits", resource), _written(request)),))
@@ -96,6 +98,11 @@ def _judge(path: Path, container: Any, resource: str, limit: Any, request: Any, 
             fix,
             f"{key}/{limit}/{request}",
         )
+
+
+def _shown(raw: Any) -> str:
+    # A list or mapping may be too deep to be written out.
+    return json_name(raw) if isinstance(raw, list | dict) else str(raw)
 
 
 def _fault(number: Quantity | None) -> str:

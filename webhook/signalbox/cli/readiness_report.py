@@ -85,7 +85,7 @@ def _asked(side: Side) -> str:
     if side.users:
         facts.append(f"{len(side.users):,} user{'' if len(side.users) == 1 else 's'}")
     if side.accelerators:
-        facts.append(f"{side.accelerators:,.10g} accelerators asked")
+        facts.append(f"{_accelerators(side.accelerators)} asked")
     return f" ({', '.join(facts)})" if facts else ""
 
 
@@ -111,7 +111,7 @@ def _days(evidence: Evidence) -> dict[str, int]:
 
 def _write_team(team: str, blocked: list[Blocked], out: Terminal) -> None:
     asked = sum(one.accelerators for one in blocked)
-    amount = f", {asked:,.10g} accelerators" if asked else ""
+    amount = f", {_accelerators(asked)}" if asked else ""
     out.line(f"for team {clean(team) or '(none)'}: {_count(len(blocked), 'workload')} to mend{amount}", "bold")
     for one in blocked[:_SHOWN]:
         _lines(f"{_name(one)}: {_facts(one)}", "  ", out)
@@ -135,7 +135,7 @@ def _facts(one: Blocked) -> str:
         last = "" if one.last is None else f", last on {one.last:%Y-%m-%d}"
         facts.append(f"{_count(one.requests, 'request')} by {', '.join(users[:_SHOWN_USERS])}{more}{last}")
     if one.accelerators:
-        facts.append(f"{one.accelerators:,.10g} accelerators")
+        facts.append(_accelerators(one.accelerators))
     if one.fixed_by:
         facts.append(f"the injector {one.fixed_by} could mend it")
     return ", ".join(facts)
@@ -208,3 +208,7 @@ def _lines(text: str, indent: str, out: Terminal, *styles: str) -> None:
 
 def _count(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def _accelerators(amount: float) -> str:
+    return f"{amount:,.10g} accelerator{'' if amount == 1 else 's'}"

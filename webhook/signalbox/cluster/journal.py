@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import orjson
 
 from signalbox.cluster.reading import UNREAD
+from signalbox.cluster.resources import Room
 from signalbox.review import JsonObject
 
 Key = tuple[str, str, str, str]
@@ -26,8 +27,6 @@ _PUT, _DROP, _SYNCED, _ABSENT = "put", "drop", "synced", "absent"
 _LEAST_BYTES = 4 * 1024 * 1024
 # The private directory is small, and while a file is written anew the old one is still there.
 _OVERTAKEN = 2
-# Whoever may make objects must not fill memory and disk.
-_MOST_OF_ALL = 16 * 1024 * 1024
 # Each file begins with a word of its own: an inode may be used again.
 _HEADER = 33
 
@@ -62,7 +61,7 @@ class JournalWriter:
         self._file = file
         self._live: dict[tuple[str, str], dict[Key, bytes]] = {}
         self._states: dict[tuple[str, str], bytes] = {}
-        self._live_bytes = 0
+        self._bytes: dict[tuple[str, str], int] = {}
         self._written = 0
         self.fault = ""
         self._anew()
@@ -75,22 +74,21 @@ class JournalWriter:
         """How many objects of a kind there are."""
         return len(self._live.get((group, kind), ()))
 
-    def put(self, group: str, kind: str, namespace: str, name: str, obj: JsonObject, most: int = _MOST_OF_ALL) -> bool:
+    def put(self, group: str, kind: str, namespace: str, name: str, obj: JsonObject, room: Room) -> bool:
         """An object as it is now; nothing is written where it was like this already.
 
-        False where it has more than ``most`` bytes, or all together have too many: then only that it is there is told, and
-        what it says is unknown.
+        False where there is no ``room`` for it: then only that it is there is told, and what it says is unknown.
         """
         key: Key = (group, kind, namespace, name)
         of_kind = self._live.setdefault((group, kind), {})
         old = of_kind.get(key, b"")
-        line = _line_of(group, kind, obj, min(most, _MOST_OF_ALL - self._live_bytes + len(old)))
+        line = _line_of(group, kind, obj, min(room.one, room.all - self._bytes.get((group, kind), 0) + len(old)))
         kept = line is not None
         if line is None:
             line = _line(_PUT, group, kind, _only_named(obj, namespace, name))
         if old != line:
             of_kind[key] = line
-            self._live_bytes += len(line) - len(old)
+            self._bytes[group, kind] = self._bytes.get((group, kind), 0) + len(line) - len(old)
             self._append(line)
         return kept
 
@@ -117,8 +115,10 @@ class JournalWriter:
 
     def _forget(self, key: Key) -> bool:
         line = self._live.get(key[:2], {}).pop(key, None)
-        self._live_bytes -= len(line or b"")
-        return line is not None
+        if line is None:
+            return False
+        self._bytes[key[:2]] -= len(line)
+        return True
 
     def mend(self) -> None:
         """Write the file anew where it is not what was written: cut off on a full disk, or deleted by somebody."""
@@ -133,7 +133,7 @@ class JournalWriter:
         if self.fault:
             # The rest waits for ``mend``, once a second: a disk that is full is not asked for every object.
             return
-        if self._written + len(line) > max(_LEAST_BYTES, _OVERTAKEN * self._live_bytes):
+        if self._written + len(line) > max(_LEAST_BYTES, _OVERTAKEN * sum(self._bytes.values())):
             self._anew()
             return
         try:

@@ -13,6 +13,28 @@ SCHEDULING = "scheduling.k8s.io"
 TRAINER = "trainer.kubeflow.org"
 
 
+_MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The most bytes that are kept of one object, and of all of its kind: whoever may make objects must not fill our memory.
+
+    Each kind has room of its own, so that nobody takes that of a namespace's labels by making something else.
+    """
+
+    one: int
+    all: int
+
+
+# More than people write.
+_ROOM = Room(_MIB // 8, 64 * _MIB)
+# Who may work in a namespace may make these.
+_ROOM_OF_TENANTS = Room(_MIB // 8, 8 * _MIB)
+# All that etcd can hold.
+_ROOM_OF_DOCUMENTS = Room(2 * _MIB, 64 * _MIB)
+
+
 @dataclass(frozen=True, slots=True)
 class WatchedKind:
     """One kind. ``versions``: those that are understood, the preferred one first.
@@ -30,16 +52,12 @@ class WatchedKind:
     spec: tuple[str, ...] = ()
     labels: bool = False
     document: bool = False
+    room: Room = _ROOM
 
     @property
     def text(self) -> str:
         """``localqueues.kueue.x-k8s.io``, as ``kubectl`` takes it."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
-
-    @property
-    def most_bytes(self) -> int:
-        """The most that is kept of one object: of documents all that etcd can hold, of others more than people write."""
-        return 2 * 1024 * 1024 if self.document else 128 * 1024
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -56,8 +74,10 @@ class WatchedKind:
             # In a list the API server leaves out what its members are. A key that nobody knows is one to complain of.
             rest = {key: value for key, value in found.items() if key not in ("metadata", "status")}
             return {**rest, "apiVersion": f"{self.group}/{self.versions[0]}", "kind": self.kind, "metadata": slim["metadata"]}
-        if self.spec:
-            slim["spec"] = _some(mapping(found.get("spec")), self.spec)
+        spec = found.get("spec")
+        if self.spec and spec is not None:
+            # Of another shape it stays as it is, and makes the object one that cannot be read.
+            slim["spec"] = _some(spec, self.spec) if isinstance(spec, dict) else spec
         return slim
 
 
@@ -90,6 +110,7 @@ WATCHED: tuple[WatchedKind, ...] = (
         namespaced=True,
         spec=("mlPolicy", "template"),
         labels=True,
+        room=_ROOM_OF_TENANTS,
     ),
     WatchedKind(
         TRAINER, ("v1alpha1",), "clustertrainingruntimes", "ClusterTrainingRuntime", spec=("mlPolicy", "template"), labels=True
@@ -99,5 +120,5 @@ WATCHED: tuple[WatchedKind, ...] = (
 WATCHED_BY_KIND: Mapping[tuple[str, str], WatchedKind] = {(one.group, one.kind): one for one in WATCHED}
 
 POLICY_OBJECTS: tuple[WatchedKind, ...] = tuple(
-    WatchedKind(GROUP, (VERSION,), plural, kind, document=True) for kind, plural in PLURALS.items()
+    WatchedKind(GROUP, (VERSION,), plural, kind, document=True, room=_ROOM_OF_DOCUMENTS) for kind, plural in PLURALS.items()
 )

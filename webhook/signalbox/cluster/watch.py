@@ -218,7 +218,7 @@ class ClusterWatch:
         if key is None:
             return None
         with self._writing:
-            kept = self._journal.put(kind.group, kind.kind, key[2], key[3], kind.slim(found), kind.most_bytes)
+            kept = self._journal.put(kind.group, kind.kind, key[2], key[3], kind.slim(found), kind.room)
             self._count_unread(kind, key, unread=not kept)
         if not kept and self._repeats.ask(("unread", kind.text), self._clock()) is not None:
             text = f"what is said of {key[2]}{'/' if key[2] else ''}{key[3]} is too long to be kept: it counts as not known"

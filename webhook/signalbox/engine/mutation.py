@@ -22,6 +22,7 @@ from signalbox.record import (
     Record,
     Restored,
     can_be_recorded,
+    judged_labels,
     only_injectable,
     own_labels,
     read_record,
@@ -92,6 +93,9 @@ def _inject(setup: Setup, case: Case, now: datetime) -> Target:
     # Anyone may have written the request's own record, and an earlier pass of ours over this request may have: an entry of
     # it counts only if an injector writes that field now.
     hinted = still_ours(hinted, recorder.object) if hinted else {}
+    if old is None and hinted:
+        # What we took it for in an earlier pass and no longer do stands there all the same, and is not its user's word.
+        record = judged_labels(hinted)
     earlier = unite(hinted, record) if hinted else record
     if earlier:
         view = view_of(setup, without_ours(recorder.object, earlier), case.kind, request.namespace)

@@ -23,6 +23,7 @@ After:
 from signalbox.fieldpath import value_at
 from signalbox.inject.plan import Plan
 from signalbox.inject.target import Target
+from signalbox.review import json_name
 from signalbox.workload.priority import named_class
 
 
@@ -51,7 +52,8 @@ def inject(plan: Plan, target: Target) -> None:
         if not target.write(path, planned.value, planned.by):
             continue
         if present:
-            target.warnings.append(f"priority class {present} was replaced by {planned.value} (policy {planned.by})")
+            shown = present if isinstance(present, str) else json_name(present)
+            target.warnings.append(f"priority class {shown} was replaced by {planned.value} (policy {planned.by})")
         if view.kind.runs == "pod":
             for computed in ("priority", "preemptionPolicy"):
                 target.recorder.remove((*template.spec_path, computed))

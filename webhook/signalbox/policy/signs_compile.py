@@ -81,6 +81,7 @@ def _commands(entries: list[CommandEntry]) -> CommandSigns:
         choices=_options(named("choice")),
         asks=named("ask"),
         generic_scripts=named("generic-script"),
+        members=named("member"),
         variables=named("variable"),
         several_words=frozenset(name.partition(" ")[0] for name in (*named("launcher"), *wrappers) if " " in name),
     )

@@ -69,6 +69,7 @@ class CommandEntry(_Entry):
         "choice",
         "ask",
         "generic-script",
+        "member",
         "variable",
     ]
     names: Names

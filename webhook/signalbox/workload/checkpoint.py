@@ -126,7 +126,8 @@ def _of_container(container: ContainerView, view: "WorkloadView") -> list[_Found
     unread: list[_Found] = []
     for meaning, value, folder, seen in saving_settings(container, signs):
         role = meaning.role
-        if role == "frequency" or role == "switch":
+        # A switch may bring the place along: `--save-checkpoint runs/last.pt`.
+        if role == "frequency" or (role == "switch" and "/" not in value):
             on = value.lower() not in ("0", "-1", "no", "false", "none", "off", "never")
             if role == "switch" and not on:
                 return [("none", Evidence(seen.path, seen.value, "nothing is saved"))]

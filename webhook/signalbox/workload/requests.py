@@ -19,6 +19,7 @@ Amounts = dict[str, Quantity]
 
 # What a Pod can ask for as a whole (KEP-2837).
 _OF_PODS = ("cpu", "memory", "hugepages-")
+_OVERCOMMITTED = ("cpu", "memory")
 
 
 def pod_requests(template: PodTemplate) -> Amounts:
@@ -63,8 +64,11 @@ def _pod(template: PodTemplate, amounts: Callable[[JsonObject], Amounts]) -> Amo
     for resource, quantity in amounts(_flat(template)).items():
         running[resource] = running.get(resource, 0) + quantity
     spec = template.spec
-    for resource, quantity in amounts(mapping(spec.get("resources"))).items():
-        if resource.startswith(_OF_PODS):
+    whole = mapping(spec.get("resources"))
+    for resource, quantity in amounts(whole).items():
+        # A limit of the Pod is its request only where no container requests any (``defaultPodRequests``).
+        asked = amounts is not _requests or resource in mapping(whole.get("requests")) or resource not in _OVERCOMMITTED
+        if resource.startswith(_OF_PODS) and (asked or resource not in running):
             running[resource] = quantity
     for resource, quantity in _amounts(spec.get("overhead")).items():
         if resource in running:

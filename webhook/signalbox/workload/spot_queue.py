@@ -1,7 +1,8 @@
 """Spot by the queue: a Kueue queue whose flavors are spot nodes sends its work there, whatever the manifest says.
 
 Where all flavors that a template can be given are spot by their node labels or taints, its queue demands spot; where some
-are, it permits it. Of a flavor that the view does not know nothing is concluded.
+are, it permits it. A flavor that has no quota and can borrow none is given to nobody. Of a flavor that the view does not
+know nothing is concluded.
 """
 
 from typing import TYPE_CHECKING
@@ -38,7 +39,13 @@ def judge_queue(view: "WorkloadView", templates: list[PodTemplate]) -> Judgement
         for group in queue.groups
         if not asked.isdisjoint(group.resources)
     ]
-    spot = {flavor.name for _, flavors in groups for flavor in flavors.known.values() if is_spot(flavor, view.signs)}
+    empty = _empty(view, queue.name, asked)
+    spot = {
+        flavor.name
+        for _, flavors in groups
+        for flavor in flavors.known.values()
+        if flavor.name not in empty and is_spot(flavor, view.signs)
+    }
     if not spot:
         return None
     best = None
@@ -57,13 +64,27 @@ def judge_queue(view: "WorkloadView", templates: list[PodTemplate]) -> Judgement
         words = f"its flavor {found[0]} is" if len(found) == 1 else f"its flavors {', '.join(found)} are"
         evidence = (Evidence((*view.queue_metadata, "labels", QUEUE_LABEL), name, f"{words} spot"),)
         if not any(
-            other not in spot and not flavors.conflict(other, template)
+            other not in spot and other not in empty and not flavors.conflict(other, template)
             for group, flavors in groups
             for other, _ in group.flavors
         ):
             return Judgement("demanded", evidence)
         best = best or Judgement("permitted", evidence)
     return best
+
+
+def _empty(view: "WorkloadView", queue: str, asked: frozenset[str]) -> frozenset[str]:
+    """The flavors that can never give any of what is asked for: listed with a quota of 0, and nothing to borrow."""
+    capacity = view.cluster.capacity(queue)
+    if capacity is UNKNOWN:
+        return frozenset()
+    return frozenset(
+        flavor
+        for group in capacity
+        if not asked.isdisjoint(group.resources)
+        for flavor, resources in group.flavors.items()
+        if not any(one.ever > 0 for resource, one in resources.items() if resource in asked)
+    )
 
 
 def is_spot(flavor: ResourceFlavor, signs: Signs) -> bool:

@@ -39,6 +39,7 @@ _MAX_IDLE = 16
 _MAX_WORDS = 64
 _LOOPS = ("while ", "until ", "for ", "trap ")
 _PROBES = ("readinessProbe", "livenessProbe", "startupProbe")
+_METRICS_PORTS = ("metrics", "http-metrics", "prometheus", "prom")
 _ANSWERS = Saying("inference", "answers requests on accelerators", 10_000)
 _SERVES_PORT = Saying("inference", "a port on accelerators that are held for ever", 10_000)
 _NOTEBOOK_PORT = Saying("interactive", "the port of a notebook", 10_000)
@@ -80,7 +81,7 @@ def decide(container: ContainerView, view: "WorkloadView") -> Decision:
         said = _by_image(container, signs, ends)
     if container.role == "init":
         return Decision(said)
-    answers, doubted = _probe(container), None
+    answers, doubted = _probe(container, signs), None
     if said is None and answers is None:
         said = _by_environment(container, signs)
     if said is not None and said.trains and not ends and _is_doubtful(said, container, answers, runs == "forever", signs):
@@ -130,7 +131,7 @@ def _all(container: ContainerView, view: "WorkloadView") -> Iterator[Heard]:
     if by_environment is not None:
         yield Heard(by_environment)
     if container.accelerated:
-        answers = _probe(container)
+        answers = _probe(container, signs)
         if answers is not None:
             yield Heard(Said(_ANSWERS, answers, Strength.WEAK))
         if not ends:
@@ -139,9 +140,13 @@ def _all(container: ContainerView, view: "WorkloadView") -> Iterator[Heard]:
 
 def _by_holding(container: ContainerView, signs: Signs, forever: bool) -> Iterator[Said]:
     """What is told by holding accelerators where nothing is said of the work: it waits for a person, or for requests."""
-    for said in (_idle(container, signs, forever), *((_by_port(container, signs), _by_address(container)) if forever else ())):
-        if said is not None:
-            yield said
+    waits = _idle(container, signs, forever)
+    if waits is not None:
+        yield waits
+    if forever and not _joins_a_cluster(container, signs):
+        for said in (_by_port(container, signs), _by_address(container)):
+            if said is not None:
+                yield said
 
 
 def _is_doubtful(said: Said, container: ContainerView, answers: Evidence | None, forever: bool, signs: Signs) -> bool:
@@ -223,15 +228,36 @@ def _by_environment(container: ContainerView, signs: Signs) -> Said | None:
     return best if met > 1 else None
 
 
-def _probe(container: ContainerView) -> Evidence | None:
+def _probe(container: ContainerView, signs: Signs) -> Evidence | None:
     for probe in _PROBES:
         body = container.body.get(probe)
         if type(body) is not dict:
             continue
         for how in ("httpGet", "grpc"):
-            if isinstance(body.get(how), dict):
-                return Evidence((*container.path, probe, how), _probe_text(body[how]))
+            action = body.get(how)
+            if isinstance(action, dict) and not _is_of_metrics(action, container, signs):
+                return Evidence((*container.path, probe, how), _probe_text(action))
     return None
+
+
+def _is_of_metrics(action: dict[str, Any], container: ContainerView, signs: Signs) -> bool:
+    """Whether a probe asks what reports on the work, which whatever runs may do."""
+    port = action.get("port")
+    if action.get("path") == "/metrics":
+        return True
+    if isinstance(port, int):
+        return port in signs.ports.rendezvous
+    return isinstance(port, str) and port in _METRICS_PORTS
+
+
+def _joins_a_cluster(container: ContainerView, signs: Signs) -> bool:
+    for started in container.started:
+        target = started.target
+        if target is not None and target.role == "program":
+            words = started.invocation.words[target.at + 1 : target.at + 2]
+            if target.name in signs.commands.members or " ".join((target.name, *words)) in signs.commands.members:
+                return True
+    return False
 
 
 def _probe_text(action: dict[str, Any]) -> str:

@@ -26,6 +26,8 @@ _MESSAGE = 600
 _MOST_GROUPS = 50
 _MOST_LABELS = 50
 _MOST_FINDINGS = 200
+# managedFields, twice, are the most that goes from a body.
+_HOPELESS = 4
 _TOO_LARGE = "the object, which is too large to keep"
 
 
@@ -47,10 +49,13 @@ def build(waiting: Waiting, rules: Redaction, largest: int) -> Built:
     """The entry of a decision. Objects that are larger than ``largest`` characters together are not kept."""
     request = parse_review(orjson.loads(waiting.body))
     setup = waiting.setup
-    kept = redact(request.object, request.old_object, rules, setup.signs, setup.injected_names)
+    # Far too large even without what is taken away: looking through it would only hold up requests.
+    hopeless = len(waiting.body) > _HOPELESS * largest
+    objects = (None, None) if hopeless else (request.object, request.old_object)
+    kept = redact(*objects, rules, setup.signs, setup.injected_names)
     documents = Documents(kept.object, kept.old_object)
     obj, old, doubts = _json(documents.object), _json(documents.old_object), kept.doubts
-    if len(obj or "") + len(old or "") > largest:
+    if hopeless or len(obj or "") + len(old or "") > largest:
         obj = old = None
         doubts = (_TOO_LARGE,)
     return Built(_entry(waiting, request, doubts), obj, old)

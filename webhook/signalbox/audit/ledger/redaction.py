@@ -41,6 +41,8 @@ _RECORDED_VARIABLE = re.compile(r"\benv\[([^\]]*)\]")
 # One word of capitals, small letters and digits: no path, no name of a model.
 _PASSWORD_LIKE = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[A-Za-z0-9!@#$%^&*+=~?]{10,128}")
 _LONG_KEY = 20
+_LONGEST_TEXT = 64 * 1024
+_TOO_LONG = "a text of more than 64 kB"
 _TOO_DEEP = "what stands deeper than 200 levels"
 
 
@@ -110,6 +112,10 @@ class _Walk:
         return value
 
     def _text(self, text: str) -> str:
+        if len(text) > _LONGEST_TEXT:
+            # To look through it would hold up requests, and nobody's command is that long.
+            self.doubts[_TOO_LONG] = None
+            return self.mark(text)
         masked = mask_text(text, self.mark, self._told)
         if "$" in masked:
             self._refer(masked)
@@ -134,7 +140,8 @@ class _Walk:
             return [self.mark(member) if _is_scalar(member) else self.value(member, depth, within) for member in members]
         if any(isinstance(member, str) for member in members):
             # Whatever it is, it may be a command line.
-            masked = mask_words(members, self.mark, self._told)
+            short = [self._text(one) if isinstance(one, str) and len(one) > _LONGEST_TEXT else one for one in members]
+            masked = mask_words(short, self.mark, self._told)
             for member in masked:
                 if isinstance(member, str) and "$" in member:
                     self._refer(member)

@@ -23,9 +23,9 @@ _PEM = re.compile(
     r"-----BEGIN [A-Z ]{0,40}?(?:PRIVATE KEY|CERTIFICATE)[A-Z ]{0,40}-----.*?(?:-----END [A-Z ]{0,80}-----|\Z)|\bAGE-SECRET-KEY-\w+", re.DOTALL
 )
 # The password may hold a slash, as people write it; behind a host and its port there is one too.
-_URL_PASSWORD = re.compile(r"(://[^/\s:@\"'<>]*:)([^/\s\"'<>]+(?=@)|(?!\d{1,5}[/?#])[^\s\"'<>@]{1,400}(?=@))")
+_URL_PASSWORD = re.compile(r"(://[^/\s:@\"'<>]*:)([^/\s\"'<>]+(?=@)|(?!\d{1,5}[/?#])[^\s\"'<>@]{1,128}+(?=@))")
 _PGPASS = re.compile(r"((?<![^\s\"'])[\w.*-]{1,128}:(?:\d{2,5}|\*):[\w.*-]{1,128}:[\w.*-]{1,128}:)([^\s\"'<>]+)")
-_THIN = re.compile(r"(\bthin:[^/\s\"'@]{1,128}/)([^\s\"'@]+)(?=@)")
+_THIN = re.compile(r"(\bthin:[^/\s\"'@]{1,128}/)([^\s\"'@]{1,128}+)(?=@)")
 _URL_TOKEN = re.compile(
     r"(\bhttps?://)([^/\s:@\"'<>]{16,}|(?=[^/\s:@\"'<>\d]*\d)[^/\s:@\"'<>]{8,}|\$[^/\s:@\"'<>]+|[^/\s:@\"'<>]{8,}(?=:@))(?=:?@)",
     re.IGNORECASE,
@@ -70,7 +70,7 @@ _BESIDE = re.compile(
 )
 # `password x` of a .netrc, `setenv DB_PASSWORD x`, `aws configure set aws_secret_access_key x`.
 _SAID = re.compile(r"(?<![\w.$/-])(\w{0,64}(?:pass|pwd|psw|secret|token|key|cred)\w{0,64})[ \t]{1,4}(?:is[ \t]{1,4})?", re.IGNORECASE)
-_SAYING = re.compile(r"\b(?:set|setenv|machine|create)\b[^\n]*\Z")
+_SAYING = frozenset({"set", "setenv", "machine", "create"})
 # Of an Authorization header the word after it is the secret.
 _SCHEMES = frozenset({"bearer", "basic", "token", "apikey"})
 _USER_OPTION = re.compile(r"(?<!\S)((?:-u|--user|--userpwd|--proxy-user)(?:\s+|=)[\"']?[^\s:\"']*:)([^\s\"']+)")
@@ -80,6 +80,7 @@ _LOGIN_CALL = re.compile(r"(\blogin\(\s{0,4}(?:key\s{0,4}=\s{0,4})?\\?[\"'])([^\
 
 # The same few words stand in every manifest.
 _SHORTEST, _SHORT = 6, 48
+_SAID_BEFORE = 120
 
 Mark = Callable[[str], str]
 """What stands in for a text that is taken away."""
@@ -139,9 +140,10 @@ def _is_said(text: str, start: int, value: str) -> bool:
     """Whether a word behind the name of a secret is one: in a sentence it is not."""
     if len(value) < _SHORTEST or value[0] in "-<|>":
         return False
-    return any(character.isdigit() or character == "$" for character in value) or (
-        _SAYING.search(text, max(text.rfind("\n", 0, start) + 1, start - 400), start) is not None
-    )
+    if any(character.isdigit() or character == "$" for character in value[:_SHORT]):
+        return True
+    line = max(text.rfind("\n", max(start - _SAID_BEFORE, 0), start), start - _SAID_BEFORE, 0)
+    return not _SAYING.isdisjoint(text[line:start].split())
 
 
 def mask_words(words: Sequence[object], mark: Mark, told: Told | None = None) -> list[object]:
