@@ -3,6 +3,7 @@
 import contextlib
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -329,3 +330,19 @@ assert len(done) == 8, len(done)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_panic_of_the_library_is_a_fault_like_any_other() -> None:
+    """pyo3 raises it as a BaseException: what catches every Exception, so that no request fails, would not catch it."""
+
+    class Panic(BaseException):
+        pass
+
+    class Panicking:
+        def execute(self, variables: object) -> object:
+            raise Panic("unreachable")
+
+    good = compile_expression("workload.trains")
+    bad = replace(good, _program=Panicking())
+    with pytest.raises(RuntimeError, match="the CEL library panicked: unreachable"):
+        bad.evaluate(subject())

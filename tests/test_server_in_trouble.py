@@ -91,6 +91,12 @@ class Child:
     def kill(self) -> None:
         self.returncode = -9
 
+    def terminate(self) -> None:
+        self.returncode = 0
+
+    def wait(self, seconds: float = 0) -> None:
+        pass
+
 
 def tended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[WatchProcess, list[Child], list[float]]:
     children: list[Child] = []
@@ -114,7 +120,14 @@ def test_a_watch_that_ends_at_once_is_started_ever_more_seldom(tmp_path: Path, m
         children[-1].returncode = 1
         process.tend()
     assert 50 < process.restarts < 70
+
+
+def test_a_watch_that_was_told_to_end_is_not_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    process, children, now = tended(tmp_path, monkeypatch)
+    process.stop()
+    now[0] += 100
     process.tend()
+    assert len(children) == 1
 
 
 def test_a_watch_that_is_silent_is_ended_and_one_that_speaks_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,6 +97,11 @@ class Expression:
             return self._program.execute(variables)
         except _EVALUATION_ERRORS as error:
             return ExpressionError(_failure(error))
+        except (Exception, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as panic:
+            # A panic in the library is no Exception to Python: uncaught, it would end a request, or a thread, unseen.
+            raise RuntimeError(f"the CEL library panicked: {panic}") from panic
 
     def _unknown(self, name: str, fields: frozenset[tuple[str, ...]], subject: Subject) -> str:
         if name == "workload":

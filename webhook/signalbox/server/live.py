@@ -185,11 +185,12 @@ class WatchProcess:
 
         One that ends again and again is left alone for longer each time.
         """
-        if self._process is None:
+        process = self._process
+        if process is None:
             return
         now = time.monotonic()
-        if self._process.poll() is None:
-            self._end_if_silent(self._process, now)
+        if process.poll() is None:
+            self._end_if_silent(process, now)
             return
         if self._ended is None:
             self._ended = now
@@ -199,7 +200,7 @@ class WatchProcess:
             return
         self._pause = min(max(self._pause * 2, _RESTART_SECONDS), _LONGEST_RESTART_SECONDS)
         self.restarts += 1
-        self.log.error("cluster watch ended, started again", exitCode=self._process.returncode, restarts=self.restarts)
+        self.log.error("cluster watch ended, started again", exitCode=process.returncode, restarts=self.restarts)
         self.start()
 
     def _end_if_silent(self, process: "subprocess.Popen[bytes]", now: float) -> None:
@@ -215,15 +216,16 @@ class WatchProcess:
             process.kill()
 
     def stop(self) -> None:
-        """End it."""
-        if self._process is None or self._process.poll() is not None:
+        """End it, for good."""
+        process, self._process = self._process, None
+        if process is None or process.poll() is not None:
             return
-        self._process.terminate()
+        process.terminate()
         try:
-            self._process.wait(_STOP_SECONDS)
+            process.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            process.kill()
+            process.wait()
 
 
 @dataclass(frozen=True, slots=True)

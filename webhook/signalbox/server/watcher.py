@@ -75,23 +75,24 @@ def _write_status(watch: ClusterWatch, file: Path) -> None:
 
 def _keep_last_good(api: ApiServer, path: str, directory: Path, log: Log) -> None:
     """Ask until there is an answer, for the ConfigMap as it is then: it matters only where the start finds a bad set."""
-    file = directory / LAST_GOOD
-    found: JsonObject = {}
+    new = directory / f"{LAST_GOOD}.new"
     told = False
     while True:
+        found: JsonObject = {}
+        answered = True
         try:
             found = api.get(path)
-            break
         except ApiError as error:
             if not told and not error.not_found:
                 log.warning("last good policies not read", text=str(error))
-            told = True
-            if not error.passing:
-                break
+            told, answered = True, not error.passing
+        # On a full disk, which the journal tells of, it is tried again as well.
+        with contextlib.suppress(OSError):
+            if answered:
+                new.write_bytes(orjson.dumps(found))
+                new.replace(directory / LAST_GOOD)
+                return
         time.sleep(_ASK_AGAIN_SECONDS)
-    new = file.with_suffix(".new")
-    new.write_bytes(orjson.dumps(found))
-    new.replace(file)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ _MOST_GROUPS = 50
 _MOST_LABELS = 50
 _MOST_FINDINGS = 200
 # managedFields, twice, are the most that goes from a body.
-_HOPELESS = 4
+_HOPELESS = 2
 _TOO_LARGE = "the object, which is too large to keep"
 
 
