@@ -7,6 +7,7 @@ own, `--output -` prints it for an overlay.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -55,6 +56,8 @@ CARRIES = """\
           [r.?limits.orValue(null), r.?requests.orValue(null)].filter(q, type(q) == map).exists(q,
             q.exists(k, k.contains('/') && (
 {accelerators})))))))))"""
+_WILD = re.compile(r"([*?]|\[[^\]]+\])")
+_LETTERS = {"*": ".*", "?": "."}
 _SPEC = "[o.?spec.orValue(null)].filter(s, type(s) == map)"
 
 # Where the custom kinds that are judged by content keep what a Pod template holds: each a list of lists of such templates.
@@ -274,9 +277,9 @@ def _concerns(signs: Signs) -> str:
 def _carries(signs: Signs, kinds: Iterable[tuple[str, str]] = ()) -> str:
     """True for what carries an accelerator, a claim, a queue or a label of ours; ``kinds`` may do so in places of their own."""
     patterns = [pattern for sign in signs.accelerators for pattern in sign.resources]
-    exact = sorted({pattern for pattern in patterns if "*" not in pattern})
+    exact = sorted({pattern for pattern in patterns if not _WILD.search(pattern)})
     lines = [f"k in {_list(exact)}"]
-    lines += [_glob(pattern) for pattern in sorted({pattern for pattern in patterns if "*" in pattern})]
+    lines += [_glob(pattern) for pattern in sorted({pattern for pattern in patterns if _WILD.search(pattern)})]
     return CARRIES.format(
         spec=_SPEC,
         places="".join(_places(*kind) for kind in kinds),
@@ -290,12 +293,21 @@ def _carries(signs: Signs, kinds: Iterable[tuple[str, str]] = ()) -> str:
 def _glob(pattern: str) -> str:
     """A glob as CEL. What stands between two stars is looked for anywhere: never narrower than the glob."""
     if any(letter in pattern for letter in "?["):
-        raise ValueError(f"{pattern}: only * can be written in CEL")
+        # Dearer, so only where a single letter counts.
+        parts = [
+            _LETTERS.get(part) or part.replace("[!", "[^") if _WILD.match(part) else re.escape(part) for part in _parts(pattern)
+        ]
+        return f"k.matches(r'^{''.join(parts)}$')"
     first, *between, last = pattern.split("*")
     tests = [f"k.startsWith('{first}')"] if first else []
     tests += [f"k.contains('{part}')" for part in between if part]
     tests += [f"k.endsWith('{last}')"] if last else []
     return " && ".join(tests) or "true"
+
+
+def _parts(pattern: str) -> list[str]:
+    """The stars, question marks and classes of a glob, and what stands between them."""
+    return [part for part in _WILD.split(pattern) if part]
 
 
 def _list(values: Iterable[str]) -> str:

@@ -178,6 +178,23 @@ def test_a_lease_that_is_deleted_is_made_anew(fake: FakeApiServer, clock: Clock)
     assert lease(fake)["holderIdentity"] == "one"
 
 
+def test_a_forged_lease_of_years_does_not_keep_everybody_from_leading(fake: FakeApiServer, clock: Clock) -> None:
+    forged = {"holderIdentity": "nobody", "leaseDurationSeconds": 2**31 - 1, "leaseTransitions": 2**31 - 1}
+    metadata = {"name": "signalbox-controller", "namespace": NAMESPACE}
+    one = candidate(fake, "one", clock)
+    one.tick()
+    fake.put({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": forged})
+    one.tick()
+    assert not one.leading, "a leader that sees another's name stops at once"
+    clock.seconds += 299
+    one.tick()
+    assert not one.leading
+    clock.seconds += 2
+    one.tick()
+    assert one.leading
+    assert lease(fake)["leaseTransitions"] == 2**31 - 1, "more the API server refuses, and nobody would lead"
+
+
 @dataclass
 class Counted:
     """A duty that counts its runs, and fails while it is told to."""

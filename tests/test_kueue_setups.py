@@ -396,35 +396,3 @@ def test_what_can_ever_start(name: str) -> None:
     found = [(one.result.value, one.message) for one in findings("quota-feasible", workload, FLAVORS + cluster)]
     assert not [one for one in found if one[0] not in ("fail",)], found
     assert (not found) is fits, found
-
-
-LEADS: dict[str, tuple[str, str]] = {
-    "any namespace": (queue(group(GPU, "h100 8")), ""),
-    "its own team": (queue(group(GPU, "h100 8"), selector="{matchLabels: {team: research}}"), ""),
-    "another team": (queue(group(GPU, "h100 8"), selector="{matchLabels: {team: serving}}"), "takes nothing from namespace"),
-    "by the namespace's name": (
-        queue(group(GPU, "h100 8"), selector="{matchLabels: {kubernetes.io/metadata.name: research}}"),
-        "",
-    ),
-    "all but some tiers": (
-        queue(group(GPU, "h100 8"), selector="{matchExpressions: [{key: tier, operator: NotIn, values: [gold]}]}"),
-        "takes nothing from namespace",
-    ),
-    "no tier at all": (
-        queue(group(GPU, "h100 8"), selector="{matchExpressions: [{key: tier, operator: DoesNotExist}]}"),
-        "takes nothing from namespace",
-    ),
-    "no selector": (queue(group(GPU, "h100 8"), selector="null"), "takes nothing from namespace"),
-    "held": (queue(group(GPU, "h100 8"), more=", stopPolicy: Hold"), "is stopped for now"),
-    "drained": (queue(group(GPU, "h100 8"), more=", stopPolicy: HoldAndDrain"), "is stopped for now"),
-    "not stopped": (queue(group(GPU, "h100 8"), more=", stopPolicy: None"), ""),
-    "another ClusterQueue": (queue(group(GPU, "h100 8"), name="other"), "does not exist"),
-}
-
-
-@pytest.mark.parametrize("name", LEADS)
-def test_where_a_queue_leads(name: str) -> None:
-    cluster, expected = LEADS[name]
-    found = [one.message for one in findings("queue-exists", job(), FLAVORS + cluster)]
-    assert bool(found) is bool(expected)
-    assert all(expected in message for message in found), found

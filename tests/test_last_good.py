@@ -117,6 +117,18 @@ def test_a_bomb_does_not_fill_the_memory() -> None:
         unpack(gzip.compress(b" " * (65 * 1024 * 1024)))
 
 
+@pytest.mark.parametrize("piece", [b"[],", b'{"name":"a","text":"b"},'])
+def test_nor_do_values_that_take_twenty_times_their_text(piece: bytes) -> None:
+    body = b'{"policies":[' + piece * (15 * 1024 * 1024 // len(piece)) + b'[]],"signs":[],"objects":[]}'
+    with pytest.raises(LastGoodError, match="more values"):
+        unpack(gzip.compress(body, 1))
+
+
+def test_what_a_server_would_not_read_is_not_kept_either() -> None:
+    assert is_too_large(gzip.compress(b" " * (17 * 1024 * 1024), 1))
+    assert not is_too_large(pack(read_setup_files()))
+
+
 def put(fake: FakeApiServer, text: object) -> None:
     config_map = {"metadata": {"name": CONFIG_MAP, "namespace": SYSTEM}, "binaryData": {KEY: text}}
     fake.put({"apiVersion": "v1", "kind": "ConfigMap", **config_map})

@@ -46,6 +46,9 @@ def counted(ledger: Ledger, by: Any, wanted: Wanted | None = None) -> dict[str, 
     ("by", "expected"),
     [
         ("rule", {"team/grace": 5, "team/limit": 3, "team/small": 3}),
+        ("rule team", {"team/grace research": 3, "team/grace eval": 2, "team/limit research": 3, "team/small research": 3}),
+        ("exception", {}),
+        ("team", {"research": 3, "eval": 2, "serving": 1}),
         ("namespace", {"research": 3, "eval": 2, "serving": 1}),
         ("user", {"ann": 3, "bob": 3}),
         ("kind", {"Job": 5, "Deployment": 1}),
@@ -88,6 +91,39 @@ def test_a_count_says_what_became_of_the_requests_and_how_much_they_asked_for(le
 def test_entries_are_found_by(ledger: Ledger, wanted: Wanted, names: list[str]) -> None:
     assert [entry.name for entry in ledger.entries(wanted)] == names
     assert ledger.extent(wanted).entries == len(names)
+
+
+def test_requests_are_counted_by_day_team_and_decision_at_once(ledger: Ledger) -> None:
+    counted = [(one.day, one.team, one.decision, one.requests) for one in ledger.days(Wanted(since=NOW))]
+    assert sorted(counted) == [
+        ("2026-11-29", "eval", "audited", 2),
+        ("2026-11-29", "research", "refused", 1),
+        ("2026-11-29", "serving", "allowed", 1),
+        ("2026-11-30", "research", "refused", 1),
+        ("2026-12-01", "research", "refused", 1),
+    ]
+    assert {one.decision for one in ledger.days(Wanted(team="eval"))} == {"audited"}
+
+
+def test_what_a_rule_would_refuse_is_counted_whatever_its_mode(ledger: Ledger) -> None:
+    counts = {count.key: (count.blocked, count.blocked_accelerators) for count in ledger.counts("rule")}
+    assert counts == {"team/limit": (3, 24), "team/small": (3, 24), "team/grace": (5, 28)}
+    assert [count.blocked for count in ledger.counts("day", Wanted(rule="team/grace"))] == [3, 1, 1]
+
+
+def test_a_question_that_takes_too_long_is_ended(ledger: Ledger, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from signalbox.audit.ledger import database
+
+    with recording(tmp_path / "l.db", WORLD) as made:
+        made.offer(gpu_job("big", "research", 8), times=50)
+        made.settled(50)
+    monkeypatch.setattr(database, "_STEPS", 10)
+    hasty = Ledger(database.open_for_reading(Address.parse(str(tmp_path / "l.db")), seconds=0.0))
+    with pytest.raises(LedgerError, match="interrupted") as raised:
+        hasty.counts("rule")
+    assert raised.value.trouble == "locked"
+    patient = Ledger(database.open_for_reading(Address.parse(str(tmp_path / "l.db")), seconds=60.0))
+    assert patient.extent().entries == 50
 
 
 def test_pages_follow_one_another_in_either_direction(ledger: Ledger) -> None:

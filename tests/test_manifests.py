@@ -121,8 +121,8 @@ def test_a_glob_is_never_narrower_as_cel(generator: Any) -> None:
     assert generator._glob("*/gpu") == "k.endsWith('/gpu')"
     assert generator._glob("nvidia.com/mig-*") == "k.startsWith('nvidia.com/mig-')"
     assert generator._glob("nvidia.com/*GPU*") == "k.startsWith('nvidia.com/') && k.contains('GPU')"
-    with pytest.raises(ValueError, match="only"):
-        generator._glob("nvidia.com/gpu[0-9]")
+    assert generator._glob("nvidia.com/[abh][0-9]*") == r"k.matches(r'^nvidia\.com/[abh][0-9].*$')"
+    assert generator._glob("x/gpu-?[!0]") == r"k.matches(r'^x/gpu\-.[^0]$')"
 
 
 DEPLOYMENTS = {"deployment.yaml": ("serve", serve), "controller.yaml": ("controller", controller)}

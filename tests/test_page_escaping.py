@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from signalbox.audit.from_json import KnownScan, chosen
 from signalbox.audit.ledger.entry import Documents, LedgerEntry, LedgerFinding, Recorded
-from signalbox.audit.ledger.reading import Count, Extent, Ledger
+from signalbox.audit.ledger.reading import Count, DayCount, Extent, Ledger
 from signalbox.audit.page.known import Known
 from signalbox.audit.result import Asked, NotJudged, ScanError, ScanFinding, ScanSummary, Seen, Subject
 from signalbox.finding import Result
@@ -120,6 +120,9 @@ class LedgerOfText:
         key = NOW.date().isoformat() if by == "day" else "refused" if by == "decision" else self._text
         return [Count(key, 1.0, 1, 1, 1, 1, 1, 1, 8.0, 1, 8.0)]
 
+    def days(self, *_: Any) -> list[DayCount]:
+        return [DayCount(NOW.date().isoformat(), self._text, "refused", 3.0)]
+
     def extent(self, *_: Any) -> Extent:
         return Extent(NOW - timedelta(days=20), NOW, 1, 0)
 
@@ -161,7 +164,7 @@ def allowed() -> set[tuple[str, str]]:
     return found
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=texts)
 def test_no_text_becomes_an_element_or_an_attribute(allowed: set[tuple[str, str]], text: str) -> None:
     pages = pages_of(text)
@@ -177,7 +180,7 @@ def test_no_text_becomes_an_element_or_an_attribute(allowed: set[tuple[str, str]
                 assert (attributes.get(name) or "/").startswith(("/", "#")), attributes
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(text=texts)
 def test_no_download_holds_a_formula_and_each_can_be_read_again(text: str) -> None:
     pages = pages_of(text)

@@ -10,12 +10,13 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from signalbox.audit.ledger.database import Address, LedgerError
 from signalbox.audit.ledger.options import Retention
-from signalbox.audit.ledger.reading import Ledger, Wanted
+from signalbox.audit.ledger.reading import By, Ledger, Wanted
 from signalbox.audit.ledger.retention import keep_house
 from signalbox.audit.ledger.schema import HEAD
 from signalbox.configuration import load_setup
@@ -67,7 +68,8 @@ def test_it_holds_what_sqlite_holds(database: str, tmp_path: Path) -> None:
             made.offer(odd)
             made.settled(3)
             ledger = made.read()
-        counts = [ledger.counts(by) for by in ("rule", "namespace", "user", "kind", "type", "decision", "day")]
+        counts: list[object] = [ledger.counts(by) for by in get_args(By)]
+        counts.append(sorted(ledger.days(), key=lambda one: (one.day, one.team, one.decision)))
         read.append((list(ledger.replayable()), counts, ledger.extent(), list(ledger.entries(Wanted(rule="team/limit")))))
         ledger.close()
     assert read[0] == read[1]

@@ -64,6 +64,7 @@ CLOSED: Cases = {
     "gpu-cron-job": lambda ns: cron_job("x", ns, template(1)),
     "mig-slice": lambda ns: pod("x", ns, _limits("nvidia.com/mig-1g.10gb")),
     "tpu": lambda ns: pod("x", ns, _limits("google.com/tpu")),
+    "gpu-by-the-name-of-its-model": lambda ns: pod("x", ns, _limits("nvidia.com/a100")),
     "unheard-of-gpu": lambda ns: pod("x", ns, _limits("acme.example/gpu")),
 }
 OPEN: Cases = {
@@ -77,6 +78,7 @@ OPEN: Cases = {
     "backup-cron-job": lambda ns: cron_job("x", ns),
     "pod": lambda ns: pod("x", ns),
     "pod-with-a-network-device": lambda ns: pod("x", ns, _limits("vpc.amazonaws.com/efa")),
+    "pod-with-a-network-device-of-nvidias": lambda ns: pod("x", ns, _limits("nvidia.com/rdma_shared")),
 }
 
 

@@ -8,13 +8,13 @@ import base64
 import binascii
 import gzip
 import json
-import zlib
 from typing import Any
 
 from signalbox.apiserver.connection import ApiServer
 from signalbox.apiserver.error import ApiError
 from signalbox.configuration import SetupFiles
 from signalbox.manifests import FileBytes, PathBytes
+from signalbox.packed import PackedError, size_unpacked, unpacked
 from signalbox.review import JsonObject
 
 NAMESPACE = "signalbox-system"
@@ -23,7 +23,9 @@ KEY = "policies.json.gz"
 LIMIT = 1024 * 1024 - len(KEY)
 """What a ConfigMap holds beside the name of its key."""
 
-_MOST_UNPACKED = 64 * 1024 * 1024
+# The server reads it beside everything else that it holds.
+_MOST_UNPACKED = 16 * 1024 * 1024
+_MOST_VALUES = 1_000_000
 _PARTS = ("policies", "signs", "objects")
 
 
@@ -69,16 +71,19 @@ def pack(files: SetupFiles) -> bytes:
     return gzip.compress(json.dumps(parts).encode(), mtime=0)
 
 
+def is_too_large(packed: bytes) -> bool:
+    """Whether a ConfigMap has no room for it, or a server would not read it."""
+    return len(packed) > LIMIT or size_unpacked(packed) > _MOST_UNPACKED
+
+
 def unpack(data: bytes) -> SetupFiles:
     """The set that was packed. Raises LastGoodError."""
-    inflating = zlib.decompressobj(wbits=31)
     try:
-        text = inflating.decompress(data, _MOST_UNPACKED)
-        if not inflating.eof:
-            raise LastGoodError("the set that was kept is cut off, or too large to be one of ours")
-        parts = json.loads(text)
+        parts = unpacked(data, _MOST_UNPACKED, _MOST_VALUES)
         policies, signs, objects = (tuple(_path_of(path) for path in parts[part]) for part in _PARTS)
-    except (zlib.error, UnicodeError, KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError) as error:
+    except PackedError as error:
+        raise LastGoodError(f"the set that was kept {error}") from None
+    except (UnicodeError, KeyError, TypeError, AttributeError) as error:
         raise LastGoodError(f"the set that was kept cannot be read: {type(error).__name__}: {error}") from None
     return SetupFiles(policies, signs, objects=objects)
 

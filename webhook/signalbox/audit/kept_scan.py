@@ -6,15 +6,13 @@ The controller's scan writes it, the pages read it. Gzipped JSON; as many worklo
 import base64
 import binascii
 import gzip
-import json
-import zlib
 from collections.abc import Sequence
-from typing import Any
 
 import orjson
 
 from signalbox.apiserver.connection import ApiServer
 from signalbox.apiserver.error import ApiError
+from signalbox.packed import PackedError, unpacked
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import mapping
 
@@ -23,6 +21,7 @@ KEY = "scan.json.gz"
 # A ConfigMap holds 1 MiB, and base64 is no part of that; what is left is for its metadata.
 LIMIT = 1000 * 1024
 _MOST_UNPACKED = 64 * 1024 * 1024
+_MOST_VALUES = 3_000_000
 
 
 class KeptScanError(ValueError):
@@ -83,14 +82,10 @@ def read_scan(api: ApiServer, namespace: str) -> JsonObject | None:
 
 def unpack_scan(packed: bytes) -> JsonObject:
     """The scan that was packed. Raises KeptScanError."""
-    inflating = zlib.decompressobj(wbits=31)
     try:
-        text = inflating.decompress(packed, _MOST_UNPACKED)
-        if not inflating.eof:
-            raise KeptScanError("the scan that was kept is cut off, or too large to be one of ours")
-        value: Any = json.loads(text)
-    except (zlib.error, UnicodeError, RecursionError, json.JSONDecodeError) as error:
-        raise KeptScanError(f"the scan that was kept cannot be read: {type(error).__name__}: {error}") from None
+        value = unpacked(packed, _MOST_UNPACKED, _MOST_VALUES)
+    except PackedError as error:
+        raise KeptScanError(f"the scan that was kept {error}") from None
     if not isinstance(value, dict):
         raise KeptScanError("the scan that was kept is no JSON object")
     return value

@@ -7,13 +7,16 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 CLOCK_SKEW = timedelta(minutes=5)
 """How far clocks may differ: a certificate made now holds on a machine that lags behind by less."""
+
+UNREADABLE = (ValueError, TypeError, UnsupportedAlgorithm, x509.DuplicateExtension, x509.UnsupportedGeneralNameType)
+"""What asking a certificate for its key or an extension may raise: reading it has not looked at either."""
 
 
 class IssueError(Exception):
@@ -83,8 +86,7 @@ def is_authority(certificate: x509.Certificate) -> bool:
     """Whether a certificate may sign others."""
     try:
         return certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
-    # ValueError: an extension that cannot be read.
-    except (x509.ExtensionNotFound, ValueError):
+    except (x509.ExtensionNotFound, *UNREADABLE):
         return False
 
 
@@ -93,8 +95,7 @@ def signed_by(certificate: x509.Certificate, authority: x509.Certificate) -> boo
     """Whether that CA signed this certificate."""
     try:
         certificate.verify_directly_issued_by(authority)
-    # TypeError: a kind of key that signs nothing.
-    except (ValueError, TypeError, InvalidSignature):
+    except (InvalidSignature, *UNREADABLE):
         return False
     return True
 

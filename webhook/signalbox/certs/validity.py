@@ -9,6 +9,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes, PrivateKeyTypes
 
+from signalbox.certs.authority import UNREADABLE
+
 Code = Literal[
     "unreadable-certificate",
     "unreadable-key",
@@ -33,6 +35,9 @@ class CertificateProblem:
     text: str
 
 
+_UNSUPPORTED = CertificateProblem("unsupported-key", "the key is none of RSA, ECDSA P-256 or P-384, Ed25519")
+
+
 def check_pair(certificate_pem: bytes, key_pem: bytes, now: datetime) -> list[CertificateProblem]:
     """What stands in the way of serving with this pair at that time; empty where nothing does."""
     problems: list[CertificateProblem] = []
@@ -44,12 +49,19 @@ def check_pair(certificate_pem: bytes, key_pem: bytes, now: datetime) -> list[Ce
         problems.append(CertificateProblem("unreadable-key", "the key is no PEM private key without a password"))
     if certificate is None:
         return problems
-    public = certificate.public_key()
-    if key is not None and _spki(key.public_key()) != _spki(public):
-        problems.append(CertificateProblem("key-mismatch", "the key does not belong to the certificate"))
+    try:
+        public = certificate.public_key()
+    except UNREADABLE:
+        problems.append(_UNSUPPORTED)
+    else:
+        if key is not None and _spki(key.public_key()) != _spki(public):
+            problems.append(CertificateProblem("key-mismatch", "the key does not belong to the certificate"))
+        problems.extend(_check_strength(public))
     problems.extend(_check_dates(certificate, now))
-    problems.extend(_check_extensions(certificate))
-    problems.extend(_check_strength(public))
+    try:
+        problems.extend(_check_extensions(certificate))
+    except UNREADABLE:
+        problems.append(CertificateProblem("unreadable-certificate", "the certificate's extensions cannot be read"))
     return problems
 
 
@@ -64,8 +76,8 @@ def read_certificate(pem: bytes) -> x509.Certificate | None:
 def _read_key(pem: bytes) -> PrivateKeyTypes | None:
     try:
         return serialization.load_pem_private_key(pem, password=None)
-    # TypeError: it is encrypted.
-    except (ValueError, TypeError):
+    # TypeError among it: it is encrypted.
+    except UNREADABLE:
         return None
 
 
@@ -115,4 +127,4 @@ def _check_strength(key: CertificatePublicKeyTypes) -> list[CertificateProblem]:
         return []
     if isinstance(key, ec.EllipticCurvePublicKey) and key.curve.name in _CURVES:
         return []
-    return [CertificateProblem("unsupported-key", "the key is none of RSA, ECDSA P-256 or P-384, Ed25519")]
+    return [_UNSUPPORTED]

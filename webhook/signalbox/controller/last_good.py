@@ -11,7 +11,7 @@ from signalbox.apiserver.error import ApiError
 from signalbox.configuration import SetupFiles, load_setup_files
 from signalbox.controller.duty import DutyContext
 from signalbox.controller.policies import PresentPolicies
-from signalbox.last_good import CONFIG_MAP, KEY, LIMIT, LastGoodError, config_map_path, kept_bytes, pack
+from signalbox.last_good import CONFIG_MAP, KEY, LIMIT, LastGoodError, config_map_path, is_too_large, kept_bytes, pack
 from signalbox.policy.resources import GROUP
 from signalbox.process.logs import Log
 from signalbox.review import JsonObject
@@ -40,7 +40,7 @@ class LastGoodDuty:
         files, _ = self._present.read()
         digest = self._digest(files, now)
         packed = pack(files)
-        if digest and len(packed) > LIMIT:
+        if digest and is_too_large(packed):
             self._log.error(
                 "last good policies not kept, they are too large for a ConfigMap",
                 bytes=len(packed),

@@ -17,6 +17,9 @@ from signalbox.review import JsonObject
 _API_VERSION = "coordination.k8s.io/v1"
 # Of the Lease's duration: who cannot renew for two thirds of it no longer leads, so that it has ended before another begins.
 _DEADLINE = 2 / 3
+# Whoever may edit Leases could else write a duration of years and be gone: nobody would ever lead again.
+_LONGEST = 300.0
+_MOST_CHANGES = 2**31 - 2
 
 
 @dataclass(slots=True)
@@ -59,6 +62,8 @@ class Election:
             if found is None:
                 self.api.create(self._collection, self._lease({}, {}))
             elif not self._may_take(found, asked):
+                # Somebody else's name stands there: whatever ours was good for, it is over.
+                self._leading_until = float("-inf")
                 return
             else:
                 self.api.replace(self._path, self._lease(_object(found, "metadata"), _object(found, "spec")))
@@ -113,7 +118,7 @@ class Election:
             return True
         duration = spec.get("leaseDurationSeconds")
         lasts = float(duration) if isinstance(duration, int) else self.seconds
-        return now - self._seen[1] > lasts
+        return now - self._seen[1] > min(lasts, max(_LONGEST, self.seconds))
 
     def _lease(self, metadata: JsonObject, before: JsonObject) -> JsonObject:
         written = self.now().isoformat(timespec="microseconds").replace("+00:00", "Z")
@@ -124,12 +129,12 @@ class Election:
             "kind": "Lease",
             "metadata": {**metadata, "name": self.name, "namespace": self.namespace},
             "spec": {
-                **before,
                 "holderIdentity": self.identity,
                 "leaseDurationSeconds": max(1, round(self.seconds)),
                 "acquireTime": before.get("acquireTime") if ours else written,
                 "renewTime": written,
-                "leaseTransitions": (changes if isinstance(changes, int) else 0) + (0 if ours or not before else 1),
+                # The API server takes no number beyond 32 bits.
+                "leaseTransitions": min(changes if isinstance(changes, int) else 0, _MOST_CHANGES) + (not ours and bool(before)),
             },
         }
 

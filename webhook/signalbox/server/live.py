@@ -196,7 +196,7 @@ class WatchProcess:
             self._ended = now
             if now - self._started >= _LONGEST_RESTART_SECONDS:
                 self._pause = 0.0
-        if now - self._ended < self._pause:
+        if now - self._ended < self._pause or self._process is not process:
             return
         self._pause = min(max(self._pause * 2, _RESTART_SECONDS), _LONGEST_RESTART_SECONDS)
         self.restarts += 1

@@ -10,7 +10,7 @@ from signalbox.workload.accelerators import claimed_accelerators, container_acce
 from signalbox.workload.budget import CODE_CHARACTER, MOUNT, Budget
 from signalbox.workload.command import Invocation, Variable, literal_env, read_variables
 from signalbox.workload.kinds.kind import Asked, PodTemplate, Program, members
-from signalbox.workload.programs import read_programs, read_variable
+from signalbox.workload.programs import is_command_line, read_programs, read_variable, starts_what_it_is_told
 from signalbox.workload.said import Said, what_it_says
 from signalbox.workload.shell import TESTS
 from signalbox.workload.signs import Signs
@@ -201,10 +201,13 @@ class ContainerView:
             if target is not None and target.role == "code":
                 target = target._replace(name=budget.text(target.name, CODE_CHARACTER))
             found.append(Started(invocation, target, signs))
+        told: list[Started] = []
         for index, name, _ in self._variables:
-            if name in signs.commands.variables and " " in (text := self._env.get(name, "")):
+            if name in signs.commands.variables and is_command_line(text := self._env.get(name, "")):
                 programs = read_variable(text, self.place("env", index), self._env, signs.commands, budget)
-                found += [Started(invocation, target, signs) for invocation, target in programs]
+                told += [Started(invocation, target, signs) for invocation, target in programs]
+        if told and all(starts_what_it_is_told(one.target, signs) for one in found):
+            found += told
         self._started = tuple(found)
         self._tests = tuple(tests)
         self._unread = budget.unread

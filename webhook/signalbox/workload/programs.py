@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from signalbox.fieldpath import Path
 from signalbox.review import JsonObject
 from signalbox.workload.budget import Budget
-from signalbox.workload.command import MAX_DEPTH, Invocation, open_shell, read_command
-from signalbox.workload.signs import CommandSigns
+from signalbox.workload.command import MAX_DEPTH, Invocation, open_shell, program_name, read_command
+from signalbox.workload.signs import CommandSigns, Signs
 from signalbox.workload.target import Target, find_target
 
 
@@ -37,6 +37,21 @@ def read_variable(
 ) -> Iterator[tuple[Invocation, Target | None]]:
     """What the command line in a variable starts (``RUN_CMD="torchrun train.py"``): its words are those of ``path``."""
     yield from read_programs({"command": text}, path, env, path, path, signs, budget)
+
+
+def is_command_line(text: str) -> bool:
+    """Whether the value of a variable is a command line, or a script."""
+    return " " in text or text.endswith((".py", ".sh"))
+
+
+def starts_what_it_is_told(target: Target | None, signs: Signs) -> bool:
+    """Whether a program may start what a variable says: tools before it and scripts named for nothing, no server."""
+    if target is None or (target.role == "program" and target.name in signs.commands.utilities):
+        return True
+    file = program_name(target.name)
+    if target.role == "script":
+        return file.endswith(".sh") or file.rpartition(".")[0].lower() in signs.commands.generic_scripts
+    return target.role == "program" and signs.types.of_command((file.lower(),)) is None
 
 
 def _opened(

@@ -73,8 +73,9 @@ class CommandSigns:
     Names may be a program or a program with its sub-command (``accelerate launch``). ``launchers`` start several
     processes of one run, ``wrappers`` just start another program, ``shells`` take a command line after ``-c``,
     ``interpreters`` run a script or a module. ``several_words`` are the first words of launchers and wrappers whose
-    names have more than one. ``members`` join a cluster and take its work. ``asks`` are first arguments by which a program answers a question and ends. ``variables`` are
-    environment variables whose value is the command line that a container's own program starts.
+    names have more than one. ``members`` join a cluster and take its work. ``asks`` are first arguments by which a
+    program answers a question and ends. ``variables`` are environment variables whose value is the command line, or the
+    script, that a container's own program starts.
     """
 
     launchers: frozenset[str] = frozenset()

@@ -12,6 +12,7 @@ from signalbox.workload.command import program_name
 from signalbox.workload.containers import TOO_LONG, ContainerView
 from signalbox.workload.distributed import is_distributed as is_distributed
 from signalbox.workload.judgement import TYPES, Evidence, Judgement
+from signalbox.workload.kinds.kind import members
 from signalbox.workload.labels import TYPE_LABEL
 from signalbox.workload.naming import named
 from signalbox.workload.said import Said, Strength
@@ -104,7 +105,8 @@ def _leave_it_open(speakers: list[ContainerView], signs: Signs) -> bool:
 
 def _may_work(container: ContainerView, signs: Signs) -> bool:
     if not container.started:
-        return True
+        # A command that starts nothing only says something: `echo hello`.
+        return container.unread or not (members(container.body.get("command")) or members(container.body.get("args")))
     for started in container.started:
         target = started.target
         if target is None or (target.role == "program" and target.name in signs.commands.utilities):

@@ -6,10 +6,11 @@ readiness probe say nothing.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from signalbox.workload.answering import by_address, by_port, joins_a_cluster, probe, scalar
 from signalbox.workload.containers import TOO_LONG, ContainerView
-from signalbox.workload.judgement import Evidence
+from signalbox.workload.judgement import TRAINING_TYPES, Evidence
 from signalbox.workload.kinds.kind import members
 from signalbox.workload.naming import named
 from signalbox.workload.said import Said, Strength
@@ -35,16 +36,8 @@ PRECEDENCE = {
 }
 # Commands that only wait are short.
 _MAX_IDLE = 16
-# Where a server listens stands among its first options.
-_MAX_WORDS = 64
 _LOOPS = ("while ", "until ", "for ", "trap ")
-_PROBES = ("readinessProbe", "livenessProbe", "startupProbe")
-_METRICS_PORTS = ("metrics", "http-metrics", "prometheus", "prom")
 _ANSWERS = Saying("inference", "answers requests on accelerators", 10_000)
-_SERVES_PORT = Saying("inference", "a port on accelerators that are held for ever", 10_000)
-_NOTEBOOK_PORT = Saying("interactive", "the port of a notebook", 10_000)
-_LISTENS = Saying("inference", "listens for requests on accelerators that are held for ever", 10_000)
-_EVERY_ADDRESS = ("0.0.0.0", "[::]", "::")  # noqa: S104  looked for, not listened at
 _WAITS = Saying("interactive", "holds accelerators and waits for a person", 10_000)
 _DOUBTFUL = "what runs like a service does not train by that alone"
 _OWN_COMMAND = "the container has a command of its own"
@@ -81,7 +74,7 @@ def decide(container: ContainerView, view: "WorkloadView") -> Decision:
         said = _by_image(container, signs, ends)
     if container.role == "init":
         return Decision(said)
-    answers, doubted = _probe(container, signs), None
+    answers, doubted = probe(container, signs), None
     if said is None and answers is None:
         said = _by_environment(container, signs)
     if said is not None and said.trains and not ends and _is_doubtful(said, container, answers, runs == "forever", signs):
@@ -131,7 +124,7 @@ def _all(container: ContainerView, view: "WorkloadView") -> Iterator[Heard]:
     if by_environment is not None:
         yield Heard(by_environment)
     if container.accelerated:
-        answers = _probe(container, signs)
+        answers = probe(container, signs)
         if answers is not None:
             yield Heard(Said(_ANSWERS, answers, Strength.WEAK))
         if not ends:
@@ -143,8 +136,8 @@ def _by_holding(container: ContainerView, signs: Signs, forever: bool) -> Iterat
     waits = _idle(container, signs, forever)
     if waits is not None:
         yield waits
-    if forever and not _joins_a_cluster(container, signs):
-        for said in (_by_port(container, signs), _by_address(container)):
+    if forever and not joins_a_cluster(container, signs):
+        for said in (by_port(container, signs), by_address(container)):
             if said is not None:
                 yield said
 
@@ -155,9 +148,12 @@ def _is_doubtful(said: Said, container: ContainerView, answers: Evidence | None,
     A service that takes orders to train is no training, nor is an image named for the training of people. A script that
     trains may well report its health.
     """
+    serves = answers is not None or by_port(container, signs) is not None
+    if said.evidence.path[-2:-1] == ("env",) and serves:
+        # A service may be told what it starts when it is asked to train.
+        return True
     if said.strength is Strength.KNOWN:
         return False
-    serves = answers is not None or _by_port(container, signs) is not None
     if said.strength is Strength.WEAK:
         return serves or (forever and (not container.accelerated or said.evidence.path[-1] == "image"))
     if container.accelerated or said.backed:
@@ -203,14 +199,27 @@ def _by_image(container: ContainerView, signs: Signs, ends: bool) -> Said | None
     if not image:
         return None
     saying = signs.types.of_image(image)
-    if saying is None and not members(container.body.get("args")):
-        repository = image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+    by_name = None
+    if saying is None and _runs_its_own(container):
+        repository, _, tag = image.partition("@")[0].rpartition("/")[2].partition(":")
         by_name = named(repository, signs)
         saying = by_name.saying if container.accelerated else by_name.plain
+        if saying is None and not by_name.refused and tag.isalpha():
+            # `credit-risk:inference`: one image for each work of a project.
+            saying = named(tag, signs).plain
+    if by_name is not None and members(container.body.get("args")) and saying is not None and saying.says not in TRAINING_TYPES:
+        # Given options, it may do any of its works with the model that it is named for.
+        return None
     # What a program is called may be general; an image of a Job is mostly named for what it comes from.
     if saying is None or (saying.general and (ends or not container.accelerated)):
         return None
     return Said(saying, Evidence((*container.path, "image"), image, saying.reason), Strength.WEAK)
+
+
+def _runs_its_own(container: ContainerView) -> bool:
+    """Whether the image's own program is what runs: it is given nothing, or options."""
+    args = members(container.body.get("args"))
+    return not args or (isinstance(args[0], str) and args[0][:1] == "-")
 
 
 def _by_environment(container: ContainerView, signs: Signs) -> Said | None:
@@ -223,74 +232,9 @@ def _by_environment(container: ContainerView, signs: Signs) -> Said | None:
             continue
         met += 1
         if best is None or saying.rank < best.saying.rank:
-            shown = f"{name}={_scalar(entry.get('value'))}"
+            shown = f"{name}={scalar(entry.get('value'))}"
             best = Said(saying, Evidence(container.place("env", index), shown, saying.reason), Strength.WEAK)
     return best if met > 1 else None
-
-
-def _probe(container: ContainerView, signs: Signs) -> Evidence | None:
-    for probe in _PROBES:
-        body = container.body.get(probe)
-        if type(body) is not dict:
-            continue
-        for how in ("httpGet", "grpc"):
-            action = body.get(how)
-            if isinstance(action, dict) and not _is_of_metrics(action, container, signs):
-                return Evidence((*container.path, probe, how), _probe_text(action))
-    return None
-
-
-def _is_of_metrics(action: dict[str, Any], container: ContainerView, signs: Signs) -> bool:
-    """Whether a probe asks what reports on the work, which whatever runs may do."""
-    port = action.get("port")
-    if action.get("path") == "/metrics":
-        return True
-    if isinstance(port, int):
-        return port in signs.ports.rendezvous
-    return isinstance(port, str) and port in _METRICS_PORTS
-
-
-def _joins_a_cluster(container: ContainerView, signs: Signs) -> bool:
-    for started in container.started:
-        target = started.target
-        if target is not None and target.role == "program":
-            words = started.invocation.words[target.at + 1 : target.at + 2]
-            if target.name in signs.commands.members or " ".join((target.name, *words)) in signs.commands.members:
-                return True
-    return False
-
-
-def _probe_text(action: dict[str, Any]) -> str:
-    return f"{_scalar(action.get('path'))} on port {_scalar(action.get('port'))}".strip()
-
-
-def _scalar(value: Any) -> str:
-    """A value as text; a list or mapping, which may be nested too deeply to be shown, as none."""
-    return "" if value is None or isinstance(value, dict | list) else str(value)
-
-
-def _by_port(container: ContainerView, signs: Signs) -> Said | None:
-    for index, entry in enumerate(members(container.body.get("ports"))):
-        port = entry.get("containerPort") if isinstance(entry, dict) else None
-        if not isinstance(port, int) or port in signs.ports.rendezvous:
-            continue
-        saying = _NOTEBOOK_PORT if port in signs.ports.interactive else _SERVES_PORT
-        return Said(saying, Evidence((*container.path, "ports", index), str(port), saying.reason), Strength.WEAK)
-    return None
-
-
-def _by_address(container: ContainerView) -> Said | None:
-    """A program that is told to listen at every address of its Pod."""
-    for started in container.started:
-        words = started.invocation.words
-        for at in range(started.at + 1, min(len(words), started.at + _MAX_WORDS)):
-            word = words[at]
-            option, value = (word.partition("=")[::2]) if "=" in word else (words[at - 1], word)
-            if value in _EVERY_ADDRESS and option[:1] == "-":
-                return Said(
-                    _LISTENS, Evidence(started.invocation.field(at), f"{option} {value}", _LISTENS.reason), Strength.WEAK
-                )
-    return None
 
 
 def _idle(container: ContainerView, signs: Signs, forever: bool) -> Said | None:

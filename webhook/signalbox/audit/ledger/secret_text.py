@@ -20,7 +20,9 @@ _SUSPECT = re.compile(
     re.IGNORECASE,
 )
 _PEM = re.compile(
-    r"-----BEGIN [A-Z ]{0,40}?(?:PRIVATE KEY|CERTIFICATE)[A-Z ]{0,40}-----.*?(?:-----END [A-Z ]{0,80}-----|\Z)|\bAGE-SECRET-KEY-\w+", re.DOTALL
+    r"-----BEGIN [A-Z ]{0,40}?(?:PRIVATE KEY|CERTIFICATE)[A-Z ]{0,40}-----.*?(?:-----END [A-Z ]{0,80}-----|\Z)"
+    r"|\bAGE-SECRET-KEY-\w+",
+    re.DOTALL,
 )
 # The password may hold a slash, as people write it; behind a host and its port there is one too.
 _URL_PASSWORD = re.compile(r"(://[^/\s:@\"'<>]*:)([^/\s\"'<>]+(?=@)|(?!\d{1,5}[/?#])[^\s\"'<>@]{1,128}+(?=@))")
@@ -36,7 +38,9 @@ _HOOK = re.compile(
     r"|\bapi\.telegram\.org/bot|\bhooks\.zapier\.com/hooks/catch/)([^\s\"'<>]+)",
     re.IGNORECASE,
 )
-_HEADER = re.compile(r"(\bauthorization\s{0,4}[:=]\s{0,4}(?:(?:bearer|basic|token|apikey)\s{1,4})?)([^\s\"'<>]+)", re.IGNORECASE)
+_HEADER = re.compile(
+    r"(\bauthorization\s{0,4}[:=]\s{0,4}(?:(?:bearer|basic|token|apikey)\s{1,4})?)([^\s\"'<>]+)", re.IGNORECASE
+)
 _SCHEME = re.compile(r"(\b(?:bearer|basic)\s{1,4})([^\s\"'<>$,;]{6,}|\$[({]?\w+[)}]?)", re.IGNORECASE)
 _KNOWN = re.compile(
     r"\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[opusr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|gl[a-z]{1,4}t-[\w-]{16,}"
@@ -69,7 +73,9 @@ _BESIDE = re.compile(
     re.IGNORECASE,
 )
 # `password x` of a .netrc, `setenv DB_PASSWORD x`, `aws configure set aws_secret_access_key x`.
-_SAID = re.compile(r"(?<![\w.$/-])(\w{0,64}(?:pass|pwd|psw|secret|token|key|cred)\w{0,64})[ \t]{1,4}(?:is[ \t]{1,4})?", re.IGNORECASE)
+_SAID = re.compile(
+    r"(?<![\w.$/-])(\w{0,64}(?:pass|pwd|psw|secret|token|key|cred)\w{0,64})[ \t]{1,4}(?:is[ \t]{1,4})?", re.IGNORECASE
+)
 _SAYING = frozenset({"set", "setenv", "machine", "create"})
 # Of an Authorization header the word after it is the secret.
 _SCHEMES = frozenset({"bearer", "basic", "token", "apikey"})

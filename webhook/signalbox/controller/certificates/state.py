@@ -14,7 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from signalbox.certs.authority import Authority, is_authority, pem
+from signalbox.certs.authority import UNREADABLE, Authority, is_authority, pem
 from signalbox.certs.validity import check_pair
 from signalbox.review import JsonObject
 
@@ -180,7 +180,7 @@ def names_of(certificate: x509.Certificate) -> frozenset[str]:
     """The DNS names and addresses a certificate is for."""
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except (x509.ExtensionNotFound, ValueError):
+    except (x509.ExtensionNotFound, *UNREADABLE):
         return frozenset()
     return frozenset(
         [*names.get_values_for_type(x509.DNSName), *(str(one) for one in names.get_values_for_type(x509.IPAddress))]
@@ -190,7 +190,7 @@ def names_of(certificate: x509.Certificate) -> frozenset[str]:
 def _names_its_key(certificate: x509.Certificate) -> bool:
     try:
         certificate.extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
-    except (x509.ExtensionNotFound, ValueError):
+    except (x509.ExtensionNotFound, *UNREADABLE):
         return False
     return True
 

@@ -1,12 +1,11 @@
 """What several pages tell: rules and their modes, days, decisions."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 from signalbox.audit.from_json import KnownScan
 from signalbox.audit.ledger.entry import Decision
-from signalbox.audit.ledger.reading import Count
 from signalbox.audit.page.chart import Chart, stacked
 from signalbox.engine import Setup
 from signalbox.policy.mode import Mode
@@ -44,17 +43,16 @@ class Days:
         return sum(sum(day.values) for day in self.days)
 
 
-def days_of(counts: Iterable[Count], start: datetime, now: datetime, columns: Sequence[tuple[str, str, str]]) -> Days:
-    """Every day from ``start`` on. ``columns``: a colour, its words, and which count of a day it shows."""
-    by_day = {count.key: count for count in counts}
+def days_of(
+    values: Mapping[str, Mapping[str, float]], start: datetime, now: datetime, columns: Sequence[tuple[str, str, str]]
+) -> Days:
+    """Every day from ``start`` on. ``columns``: a colour, its words, and which of a day's values it shows."""
     first, last = start.astimezone(UTC).date(), now.astimezone(UTC).date()
-    if by_day:
+    if values:
         # After a clock went back, entries of days to come are there: they are shown, not lost.
-        last = max(last, min(date.fromisoformat(max(by_day)), last + timedelta(days=7)))
+        last = max(last, min(date.fromisoformat(max(values)), last + timedelta(days=7)))
     span = [(first + timedelta(days=number)).isoformat() for number in range((last - first).days + 1)]
-    days = tuple(
-        Day(day, tuple(float(getattr(by_day[day], count)) if day in by_day else 0.0 for _, _, count in columns)) for day in span
-    )
+    days = tuple(Day(day, tuple(values.get(day, {}).get(name, 0) for _, _, name in columns)) for day in span)
     kinds, words = tuple(column[0] for column in columns), tuple(column[1] for column in columns)
     return Days(kinds, words, days, stacked(span, [day.values for day in days], kinds, words))
 

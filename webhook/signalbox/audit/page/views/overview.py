@@ -1,12 +1,12 @@
 """The first page: who is refused, who would be, and by which rule."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 
 from signalbox.audit.from_json import KnownScan, chosen
-from signalbox.audit.ledger.reading import Count
+from signalbox.audit.ledger.reading import Count, DayCount
 from signalbox.audit.page.look import Look
 from signalbox.audit.page.render import render
 from signalbox.audit.page.views.exceptions import Ending, endings
@@ -57,10 +57,8 @@ class TeamRow:
 def overview_view(look: Look) -> bytes:
     """The whole of it; see the templates."""
     filters, scan, wanted = look.filters, look.scan, look.wanted
-    decisions = look.ask_ledger(lambda ledger: ledger.counts("decision", wanted))
+    by_day = look.ask_ledger(lambda ledger: ledger.days(wanted))
     by_rule = look.ask_ledger(lambda ledger: ledger.counts("rule team", wanted))
-    by_team = look.ask_ledger(lambda ledger: ledger.counts("team", wanted))
-    by_day = look.ask_ledger(lambda ledger: ledger.counts("day", wanted))
     tally = standing(look)
     rows = _rules(look, tally, by_rule)
     loud = [row for row in rows if not row.quiet]
@@ -69,14 +67,14 @@ def overview_view(look: Look) -> bytes:
         filters,
         look=look,
         here="/",
-        decisions=None if decisions is None else {count.key: count.requests for count in decisions},
+        decisions=None if by_day is None else _sums(by_day, lambda count: count.decision),
         tally=tally,
         scan=scan,
         ahead=sorted((row for row in loud if row.mode is not Mode.ENFORCE), key=_weight),
         enforced=sorted((row for row in loud if row.mode is Mode.ENFORCE), key=_weight),
         quiet=[row for row in rows if row.quiet],
         days=None if by_day is None else _days(look, by_day),
-        teams=_teams(look, tally, by_team)[:_MOST_TEAMS],
+        teams=_teams(look, tally, by_day)[:_MOST_TEAMS],
         extent=look.ask_ledger(lambda ledger: ledger.extent()),
         endings=_soon(look),
     )
@@ -155,22 +153,33 @@ def _verdicts(look: Look) -> dict[str, str]:
     return {rule: verdict.value for rule, verdict in look.weighings.verdicts(look.filters.span).items()}
 
 
-def _days(look: Look, counts: list[Count]) -> Days:
+def _sums(counts: Iterable[DayCount], key: Callable[[DayCount], str]) -> Counter[str]:
+    sums = Counter[str]()
+    for count in counts:
+        sums[key(count)] += round(count.requests)
+    return sums
+
+
+def _days(look: Look, counts: list[DayCount]) -> Days:
     columns = (("refused", "refused", "refused"), ("warned", "warned", "warned"), ("audited", "recorded only", "audited"))
-    return days_of(counts, look.now - look.filters.span, look.now, columns)
+    values: dict[str, Counter[str]] = {}
+    for count in counts:
+        values.setdefault(count.day, Counter())[count.decision] += round(count.requests)
+    return days_of(values, look.now - look.filters.span, look.now, columns)
 
 
-def _teams(look: Look, tally: Tally | None, counts: list[Count] | None) -> list[TeamRow]:
-    requests = {count.key: count.refused for count in counts or ()}
+def _teams(look: Look, tally: Tally | None, counts: list[DayCount] | None) -> list[TeamRow]:
+    requests = _sums((one for one in counts or () if one.decision == "refused"), lambda count: count.team)
     groups = dict(tally.teams) if tally is not None else {}
     # Of a whole team the scan has told everything; of a part of one only what was found is known.
     whole = _whole_teams(look.scan, look) if look.scan is not None else {}
-    names = [*groups, *(name for name in requests if name not in groups)]
-    rows = [_team(name, groups.get(name), whole.get(name), counts, requests.get(name, 0)) for name in names]
+    # Of the others there is nothing to tell.
+    names = dict.fromkeys((*groups, *requests))
+    rows = [_team(name, groups.get(name), whole.get(name), None if counts is None else requests[name]) for name in names]
     return sorted(rows, key=lambda row: (-row.refused - row.more, -(row.requests or 0), -row.accelerators, row.team))
 
 
-def _team(name: str, found: GroupTally | None, whole: GroupTally | None, counts: list[Count] | None, refused: int) -> TeamRow:
+def _team(name: str, found: GroupTally | None, whole: GroupTally | None, refused: int | None) -> TeamRow:
     shown = whole or found or GroupTally(name)
     known = found or GroupTally(name)
     return TeamRow(
@@ -180,7 +189,7 @@ def _team(name: str, found: GroupTally | None, whole: GroupTally | None, counts:
         known.refused,
         known.if_enforced - known.refused,
         known.if_enforced_accelerators - known.refused_accelerators,
-        None if counts is None else refused,
+        refused,
     )
 
 

@@ -83,7 +83,12 @@ def rule_view(look: Look) -> bytes:
         unknown=[] if weighed is None else weighed.evidence.unknown.most_common(_MOST_REASONS),
         days=None
         if by_day is None
-        else days_of(by_day, look.now - look.filters.span, look.now, _REFUSED if enforced else _WOULD),
+        else days_of(
+            {one.key: {"blocked": one.blocked} for one in by_day},
+            look.now - look.filters.span,
+            look.now,
+            _REFUSED if enforced else _WOULD,
+        ),
         teams=shown[:_MOST_TEAMS],
         more_teams=max(0, len(shown) - _MOST_TEAMS),
         endings=endings(look, look.ask_ledger(lambda ledger: ledger.counts("exception", look.wanted))),

@@ -1,0 +1,90 @@
+"""What says that a container answers requests: probes, ports, the address that it listens at.
+
+What only reports on the work, and where the processes of a cluster meet, answers no requests of anybody's.
+"""
+
+from typing import Any
+
+from signalbox.workload.containers import ContainerView
+from signalbox.workload.judgement import Evidence
+from signalbox.workload.kinds.kind import members
+from signalbox.workload.said import Said, Strength
+from signalbox.workload.signs import Signs
+from signalbox.workload.vocabulary import Saying
+
+_PROBES = ("readinessProbe", "livenessProbe", "startupProbe")
+_METRICS_PORTS = ("metrics", "http-metrics", "prometheus", "prom")
+_SERVES_PORT = Saying("inference", "a port on accelerators that are held for ever", 10_000)
+_NOTEBOOK_PORT = Saying("interactive", "the port of a notebook", 10_000)
+_LISTENS = Saying("inference", "listens for requests on accelerators that are held for ever", 10_000)
+_EVERY_ADDRESS = ("0.0.0.0", "[::]", "::")  # noqa: S104  looked for, not listened at
+# Where a server listens stands among its first options.
+_MAX_WORDS = 64
+
+
+def probe(container: ContainerView, signs: Signs) -> Evidence | None:
+    """The probe by which requests of a kind that a service answers are sent to it."""
+    for kind in _PROBES:
+        body = container.body.get(kind)
+        if type(body) is not dict:
+            continue
+        for how in ("httpGet", "grpc"):
+            action = body.get(how)
+            if isinstance(action, dict) and not _is_of_metrics(action, signs):
+                return Evidence((*container.path, kind, how), _probe_text(action))
+    return None
+
+
+def _is_of_metrics(action: dict[str, Any], signs: Signs) -> bool:
+    """Whether a probe asks what reports on the work, which whatever runs may do."""
+    port = action.get("port")
+    if action.get("path") == "/metrics":
+        return True
+    if isinstance(port, int):
+        return port in signs.ports.rendezvous
+    return isinstance(port, str) and port in _METRICS_PORTS
+
+
+def joins_a_cluster(container: ContainerView, signs: Signs) -> bool:
+    """Whether it joins a cluster (`ray start`), whose ports are no service of its own."""
+    for started in container.started:
+        target = started.target
+        if target is not None and target.role == "program":
+            words = started.invocation.words[target.at + 1 : target.at + 2]
+            if target.name in signs.commands.members or " ".join((target.name, *words)) in signs.commands.members:
+                return True
+    return False
+
+
+def _probe_text(action: dict[str, Any]) -> str:
+    return f"{scalar(action.get('path'))} on port {scalar(action.get('port'))}".strip()
+
+
+def by_port(container: ContainerView, signs: Signs) -> Said | None:
+    """A port that is no meeting place of processes."""
+    for index, entry in enumerate(members(container.body.get("ports"))):
+        port = entry.get("containerPort") if isinstance(entry, dict) else None
+        if not isinstance(port, int) or port in signs.ports.rendezvous:
+            continue
+        saying = _NOTEBOOK_PORT if port in signs.ports.interactive else _SERVES_PORT
+        return Said(saying, Evidence((*container.path, "ports", index), str(port), saying.reason), Strength.WEAK)
+    return None
+
+
+def by_address(container: ContainerView) -> Said | None:
+    """A program that is told to listen at every address of its Pod."""
+    for started in container.started:
+        words = started.invocation.words
+        for at in range(started.at + 1, min(len(words), started.at + _MAX_WORDS)):
+            word = words[at]
+            option, value = (word.partition("=")[::2]) if "=" in word else (words[at - 1], word)
+            if value in _EVERY_ADDRESS and option[:1] == "-":
+                return Said(
+                    _LISTENS, Evidence(started.invocation.field(at), f"{option} {value}", _LISTENS.reason), Strength.WEAK
+                )
+    return None
+
+
+def scalar(value: Any) -> str:
+    """A value as text; a list or mapping, which may be nested too deeply to be shown, as none."""
+    return "" if value is None or isinstance(value, dict | list) else str(value)
