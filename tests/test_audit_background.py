@@ -104,6 +104,13 @@ def test_a_kept_scan_fits_into_a_config_map_whatever_it_found() -> None:
     assert content["workloads"][0] == workloads[0]
 
 
+def test_a_bomb_in_its_place_fills_no_memory() -> None:
+    import gzip
+
+    with pytest.raises(KeptScanError, match="more values"):
+        unpack_scan(gzip.compress(b"[" + b"[]," * 4_000_000 + b"[]]", 1))
+
+
 def test_the_last_scan_takes_the_place_of_the_one_before() -> None:
     with FakeApiServer() as fake:
         assert read_scan(fake.api(), NAMESPACE) is None

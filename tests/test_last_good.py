@@ -23,7 +23,7 @@ from signalbox.controller.duty import DutyContext
 from signalbox.controller.last_good import LastGoodDuty
 from signalbox.controller.options import ControllerOptions
 from signalbox.controller.policies import PresentPolicies
-from signalbox.last_good import CONFIG_MAP, KEY, LastGoodError, pack, read_last_good, unpack
+from signalbox.last_good import CONFIG_MAP, KEY, LastGoodError, is_too_large, pack, read_last_good, unpack
 from signalbox.manifests import FileBytes, PathBytes
 from signalbox.policy_objects import with_objects
 from signalbox.process.logs import Log

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from signalbox.audit.page import process as process_module
 from signalbox.audit.page.settings import PageSettings
 from signalbox.audit.page.start import PageOptions, pages_on_demand
 from signalbox.process import on_demand as on_demand_module
@@ -27,9 +28,9 @@ from tests.server_process import environment, wait_for
 from tests.test_server_ledger import SERVE, ask, metric, serving
 
 
-def get(port: int, path: str = "/", host: str = "localhost") -> tuple[int, str]:
+def get(port: int, path: str = "/", host: str = "localhost", method: str = "GET") -> tuple[int, str]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
-    connection.request("GET", path, headers={"Host": host})
+    connection.request(method, path, headers={"Host": host})
     answer = connection.getresponse()
     return answer.status, answer.read().decode()
 
@@ -81,6 +82,7 @@ def test_it_is_there_when_somebody_asks_again_after_a_crash_and_goes_when_told(
         assert "hunter2" not in text
         assert get(port, host="evil.example")[0] == 421
         assert get(port, "/nowhere")[0] == 404
+        assert get(port, method="POST") == (501, "Unsupported method ('POST')\n")
         [pid] = page_processes()
         assert os.getpriority(os.PRIO_PROCESS, pid) == 10
         limits = Path(f"/proc/{pid}/limits").read_text()
@@ -96,10 +98,11 @@ def test_it_is_there_when_somebody_asks_again_after_a_crash_and_goes_when_told(
     assert (line["process"], line["exitCode"]) == ("page", -signal.SIGKILL)
 
 
-def test_it_ends_when_nobody_asks(files: PageSettings) -> None:
-    with on_demand(replace(files, idle_seconds=0.01)) as port:
-        assert get(port)[0] == 200
-        wait_for(lambda: not page_processes())
+def test_it_ends_when_nobody_asks_and_when_its_parent_is_gone(files: PageSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_module, "_LOOK_SECONDS", 0.01)
+    for settings, orphaned in ((replace(files, idle_seconds=0.01), False), (files, True)):
+        with listen("127.0.0.1", 0) as listening:
+            process_module.serve_pages(listening, settings, lambda orphaned=orphaned: orphaned, ended_by=())
 
 
 def test_the_webhook_has_pages_of_its_ledger_and_leaves_no_process_behind(tmp_path: Path) -> None:
@@ -168,7 +171,8 @@ def test_what_cannot_be_shown_is_told_before_a_browser_is_opened(
     from signalbox.cli.main import main
 
     monkeypatch.chdir(tmp_path)
-    write_ledger(tmp_path / "here.db", per_day=1)
+    if "here.db" in options:
+        write_ledger(tmp_path / "here.db", per_day=1)
     assert main(["audit", "page", "--port", "0", *options]) == 2
     assert says in capsys.readouterr().err
 

@@ -51,6 +51,7 @@ def _in_processes(count: int, seed: int, jobs: int) -> Tally:
         pipes.append(ours)
         processes.append(process)
     latest: dict[Connection, Tally] = {}
+    told: set[tuple[str, str]] = set()
     said = time.monotonic()
     while pipes:
         for pipe in wait(pipes, timeout=1.0):
@@ -59,6 +60,11 @@ def _in_processes(count: int, seed: int, jobs: int) -> Tally:
                 latest[pipe] = pipe.recv()
             except EOFError:
                 pipes.remove(pipe)
+                continue
+            for (what, detail), (_, number) in latest[pipe].found.items():
+                if (what, detail) not in told:
+                    told.add((what, detail))
+                    print(f"FOUND {what}: {detail}\n  python -m tests.fuzz --seed {seed} --case {number}", flush=True)
         if time.monotonic() - said >= _SAID_EVERY:
             said = time.monotonic()
             print(f"  {Tally.sum(latest.values()).line()}", flush=True)
@@ -88,7 +94,7 @@ def _report(total: Tally, seed: int, seconds: float) -> None:
     print(f"slowest {total.slowest * 1000:.0f} ms of CPU time, {body}")
     print(f"longest refusal {total.longest_message:,} bytes; memory of a process at most {total.memory} MiB")
     for (what, detail), (times, number) in sorted(total.found.items(), key=lambda item: -item[1][0]):
-        print(f"\nFOUND {times} times: {what}: {detail}\n  python -m tests.fuzz --seed {seed} --case {number}")
+        print(f"{times} times, first in case {number}: {what}: {detail}")
     print(
         f"\nseed {seed}, {total.reviews:,} reviews, {total.crashes} crashes, {sum(n for n, _ in total.found.values())} findings"
     )

@@ -138,7 +138,7 @@ def _by_name(started: Started, signs: Signs, accelerated: bool) -> Said | None:
     found = None if best is None else _named(best, by_name, path, shown, started, weak)
     # The words after a program that is not known may be anything; nor does one say more of what trains for others.
     if by_name.refused or (target.role == "program" and not accelerated):
-        return found or _handed_over(started, signs, accelerated)
+        return found or _handed_over(started, signs, accelerated) or _ordered(started, subs, by_name.refused, signs)
     for sub in subs:
         by_sub = named(sub, signs)
         best = _counts(by_sub, accelerated)
@@ -149,6 +149,17 @@ def _by_name(started: Started, signs: Signs, accelerated: bool) -> Said | None:
         # `main.py test`: a sub-command that is the plain name of a work.
         return _said(types.switches[subs[0]], path, f"{shown} {subs[0]}", started, Strength.NAMED)
     return found or _handed_over(started, signs, accelerated) or _given(started, signs, accelerated)
+
+
+def _ordered(started: Started, subs: tuple[str, ...], refused: bool, signs: Signs) -> Said | None:
+    """The plain order to train, with options to it, given to a program that is not known: `pipeline train --data x`."""
+    target, words = started.target, started.invocation.words
+    if refused or target is None or target.role != "program" or not subs:
+        return None
+    by_sub, at = named(subs[0], signs), target.at + 2
+    if not by_sub.order or by_sub.plain is None or not any(word[:2] == "--" for word in words[at : at + _MAX_SUB_COMMANDS]):
+        return None
+    return _named(by_sub.plain, by_sub, started.invocation.field(at - 1), f"{target.name} {subs[0]}", started, True)
 
 
 def _given(started: Started, signs: Signs, accelerated: bool) -> Said | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from signalbox.workload.answering import by_address, by_port, joins_a_cluster, probe, scalar
 from signalbox.workload.containers import TOO_LONG, ContainerView
-from signalbox.workload.judgement import TRAINING_TYPES, Evidence
+from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import members
 from signalbox.workload.naming import named
 from signalbox.workload.said import Said, Strength
@@ -34,6 +34,7 @@ PRECEDENCE = {
     "batch-inference": 6,
     "data-processing": 7,
 }
+_USES_A_MODEL = ("inference", "batch-inference")
 # Commands that only wait are short.
 _MAX_IDLE = 16
 _LOOPS = ("while ", "until ", "for ", "trap ")
@@ -207,8 +208,8 @@ def _by_image(container: ContainerView, signs: Signs, ends: bool) -> Said | None
         if saying is None and not by_name.refused and tag.isalpha():
             # `credit-risk:inference`: one image for each work of a project.
             saying = named(tag, signs).plain
-    if by_name is not None and members(container.body.get("args")) and saying is not None and saying.says not in TRAINING_TYPES:
-        # Given options, it may do any of its works with the model that it is named for.
+    if saying is not None and by_name is not None and saying.says in _USES_A_MODEL and members(container.body.get("args")):
+        # Given options, it may do anything with the model that it is named for: convert it, load it somewhere.
         return None
     # What a program is called may be general; an image of a Job is mostly named for what it comes from.
     if saying is None or (saying.general and (ends or not container.accelerated)):

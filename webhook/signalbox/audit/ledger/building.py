@@ -24,6 +24,7 @@ _NAME = 253
 _USER = 512
 _MESSAGE = 600
 _MOST_GROUPS = 50
+_MOST = 10**15
 _MOST_LABELS = 50
 _MOST_FINDINGS = 200
 # managedFields, twice, are the most that goes from a body.
@@ -99,14 +100,19 @@ def _entry(waiting: Waiting, request: Request, doubts: tuple[str, ...]) -> Ledge
         labels=_labels(metadata),
         decision=decision_of(waiting.allowed, waiting.findings, waiting.faulty),
         type="" if view is None else view.type.state or "",
-        accelerators=float(sum(amounts.values())),
-        by_resource={clean(name, _NAME): float(amount) for name, amount in amounts.items()},
+        accelerators=_number(sum(amounts.values())),
+        by_resource={clean(name, _NAME): _number(amount) for name, amount in amounts.items()},
         digest=waiting.setup.policies.digest[:_DIGEST_DIGITS],
         excepted_by=tuple(sorted({finding.excepted_by for finding in waiting.findings if finding.excepted_by})),
         weight=waiting.weight,
         doubts=doubts,
         findings=tuple(_finding(finding) for finding in _bounded(waiting.findings)),
     )
+
+
+def _number(amount: Quantity) -> float:
+    # A manifest may ask for more than a float holds, and sums of it should still be numbers.
+    return float(min(amount, _MOST))
 
 
 def _named(metadata: JsonObject) -> str:

@@ -1,6 +1,7 @@
 """The database behind a ledger's address: how it is opened, and what a failure of it means in a word."""
 
 import os
+import re
 import sqlite3
 import time
 from contextlib import suppress
@@ -18,6 +19,9 @@ from signalbox.audit.ledger.options import BUSY_SECONDS
 _CONNECT_SECONDS = 5
 _STATEMENT_MILLISECONDS = 20_000
 _STEPS = 10_000
+
+# `host=db password=…` would else be taken for a file, and its name shown.
+_WORDS_OF_LIBPQ = re.compile(r"\A(?:postgres(?:ql)?:)|\b(?:password|host|dbname)=")
 
 Trouble = Literal["unreachable", "locked", "full", "read-only", "forbidden", "damaged", "schema", "other"]
 _SQLITE: dict[str, Trouble] = {
@@ -64,11 +68,16 @@ class Address:
     def parse(cls, text: str) -> "Address":
         """From ``sqlite:///FILE``, ``postgresql://…`` or a plain path. Raises LedgerError for anything else."""
         if "://" not in text:
+            if _WORDS_OF_LIBPQ.search(text):
+                raise LedgerError("unreachable", "the ledger's address is none: write postgresql://USER:PASSWORD@HOST/DATABASE")
             return cls(URL.create("sqlite", database=text))
         try:
             url = make_url(text)
         except (ArgumentError, ValueError) as error:
             raise LedgerError("unreachable", f"the ledger's address is none: {_first_line(error)}") from None
+        if "@" in (url.host or ""):
+            # What stands before it is part of the password, and would be shown with the host.
+            raise LedgerError("unreachable", "the ledger's address has two @: one that is part of a password is written %40")
         if url.get_backend_name() in ("postgresql", "postgres"):
             return cls(url.set(drivername="postgresql+psycopg"))
         if url.get_backend_name() != "sqlite":
@@ -92,7 +101,8 @@ class Address:
 
     def __str__(self) -> str:
         """The address without its password."""
-        return self.url.render_as_string(hide_password=True)
+        hidden = {name: "***" for name in self.url.query if "pass" in name.lower()}
+        return self.url.update_query_dict(hidden).render_as_string(hide_password=True)
 
     def __repr__(self) -> str:
         return f"Address({self})"

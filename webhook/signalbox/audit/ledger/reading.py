@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import orjson
 from sqlalchemy import Connection, Engine, Select, case, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from signalbox.audit.ledger.counting import By, Count, DayCount, count_of, counts_statement, day_count_of, days_statement
 from signalbox.audit.ledger.database import Address, LedgerError, open_for_reading, trouble_of, words_of
 from signalbox.audit.ledger.entry import Documents, LedgerEntry, LedgerFinding, Recorded
-from signalbox.audit.ledger.rows import moment, read_entry, read_finding
+from signalbox.audit.ledger.rows import moment, read_documents, read_entry, read_finding
 from signalbox.audit.ledger.schema import check_readable
 from signalbox.audit.ledger.tables import documents, entries, findings
 from signalbox.audit.ledger.wanted import ANY, Wanted, conditions_of
@@ -181,8 +180,4 @@ def _documents_of(connection: Connection, ids: Sequence[int]) -> dict[int, Docum
     if not ids:
         return {}
     rows = connection.execute(select(documents).where(documents.c.entry_id.in_(ids)))
-    return {row.entry_id: Documents(_loaded(row.object), _loaded(row.old_object)) for row in rows}
-
-
-def _loaded(text: str | None) -> Any:
-    return None if text is None else orjson.loads(text)
+    return {row.entry_id: read_documents(row) for row in rows}

@@ -1,6 +1,7 @@
 """Between entries and rows of the tables."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -8,9 +9,10 @@ import orjson
 from sqlalchemy import Connection, Row, insert
 
 from signalbox.audit.ledger.building import Built
-from signalbox.audit.ledger.entry import Decision, LedgerEntry, LedgerFinding
+from signalbox.audit.ledger.database import LedgerError
+from signalbox.audit.ledger.entry import Decision, Documents, LedgerEntry, LedgerFinding
 from signalbox.audit.ledger.tables import documents, entries, findings
-from signalbox.review import Operation
+from signalbox.review import JsonObject, Operation
 
 Values = dict[str, Any]
 
@@ -90,8 +92,45 @@ def _finding_row(entry_id: int, number: int, finding: LedgerFinding) -> Values:
     }
 
 
+@contextmanager
+def _readable(what: str, number: int) -> Iterator[None]:
+    """Whoever may write the tables may write anything: told, with the place, and no crash of who reads."""
+    try:
+        yield
+    except (ValueError, TypeError, AttributeError, OverflowError) as error:
+        text = f"{what} {number} of the ledger cannot be read ({type(error).__name__}): was it changed by hand?"
+        raise LedgerError("damaged", text) from None
+
+
 def read_entry(row: Row[Any], found: Iterable[LedgerFinding]) -> LedgerEntry:
-    """The entry of a row of ``entries``."""
+    """The entry of a row of ``entries``. Raises LedgerError."""
+    with _readable("entry", row.id):
+        return _entry(row, found)
+
+
+def read_finding(row: Row[Any]) -> LedgerFinding:
+    """The finding of a row of ``findings``. Raises LedgerError."""
+    with _readable("a finding of entry", row.entry_id):
+        finding = _finding(row)
+        # Its words are looked up when it is judged again.
+        finding.as_finding()
+        return finding
+
+
+def read_documents(row: Row[Any]) -> Documents:
+    """The objects of a row of ``documents``. Raises LedgerError."""
+    with _readable("an object of entry", row.entry_id):
+        return Documents(_object(row.object), _object(row.old_object))
+
+
+def _object(text: str | None) -> JsonObject | None:
+    found = None if text is None else orjson.loads(text)
+    if found is not None and not isinstance(found, dict):
+        raise ValueError("no object")
+    return found
+
+
+def _entry(row: Row[Any], found: Iterable[LedgerFinding]) -> LedgerEntry:
     return LedgerEntry(
         id=row.id,
         at=moment(row.at),
@@ -106,21 +145,20 @@ def read_entry(row: Row[Any], found: Iterable[LedgerFinding]) -> LedgerEntry:
         namespace=row.namespace,
         name=row.name,
         generate_name=row.generate_name,
-        labels=orjson.loads(row.labels),
+        labels=dict(orjson.loads(row.labels)),
         decision=cast(Decision, row.decision),
         type=row.type,
-        accelerators=row.accelerators,
-        by_resource=orjson.loads(row.by_resource),
+        accelerators=float(row.accelerators),
+        by_resource=dict(orjson.loads(row.by_resource)),
         digest=row.digest,
         excepted_by=tuple(orjson.loads(row.excepted_by)),
-        weight=row.weight,
+        weight=float(row.weight),
         doubts=tuple(orjson.loads(row.doubts)),
         findings=tuple(found),
     )
 
 
-def read_finding(row: Row[Any]) -> LedgerFinding:
-    """The finding of a row of ``findings``."""
+def _finding(row: Row[Any]) -> LedgerFinding:
     return LedgerFinding(
         rule=row.rule,
         check=row.check_name,
