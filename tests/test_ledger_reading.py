@@ -194,6 +194,8 @@ def test_a_ledger_that_breaks_while_it_is_read_is_told(tmp_path: Path) -> None:
         ("sqlite://", "names no file"),
         ("sqlite:///:memory:", "names no file"),
         ("postgresql://user:hunter2@host:port/db", "none"),
+        ("postgresql://user:p@hunter2@host/db", "two @"),
+        ("host=db user=signalbox password=hunter2", "write postgresql://"),
     ],
 )
 def test_an_address_that_is_none_is_told_without_its_password(address: str, says: str) -> None:
@@ -205,6 +207,7 @@ def test_an_address_that_is_none_is_told_without_its_password(address: str, says
 def test_an_address_is_shown_without_its_password() -> None:
     address = Address.parse("postgres://signalbox:hunter2@db/ledger")
     assert "hunter2" not in f"{address} {address!r}"
+    assert "hunter2" not in str(Address.parse("postgresql://db/ledger?user=signalbox&password=hunter2&sslpassword=hunter2"))
     assert not address.is_sqlite
     assert Address.parse("/var/lib/ledger.db").file == Path("/var/lib/ledger.db")
     assert Address.parse("sqlite:////var/lib/ledger.db").file == Path("/var/lib/ledger.db")

@@ -123,7 +123,9 @@ class Election:
     def _lease(self, metadata: JsonObject, before: JsonObject) -> JsonObject:
         written = self.now().isoformat(timespec="microseconds").replace("+00:00", "Z")
         ours = before.get("holderIdentity") == self.identity
-        changes = before.get("leaseTransitions")
+        counted = before.get("leaseTransitions")
+        # The API server takes no number beyond 32 bits.
+        changes = min(counted, _MOST_CHANGES) if isinstance(counted, int) else 0
         return {
             "apiVersion": _API_VERSION,
             "kind": "Lease",
@@ -133,8 +135,7 @@ class Election:
                 "leaseDurationSeconds": max(1, round(self.seconds)),
                 "acquireTime": before.get("acquireTime") if ours else written,
                 "renewTime": written,
-                # The API server takes no number beyond 32 bits.
-                "leaseTransitions": min(changes if isinstance(changes, int) else 0, _MOST_CHANGES) + (not ours and bool(before)),
+                "leaseTransitions": changes + (0 if ours or not before else 1),
             },
         }
 

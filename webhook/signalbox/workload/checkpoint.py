@@ -34,6 +34,7 @@ _NONE = Judgement("none")
 _MAX_EVIDENCE = 16
 _WHEN_SAVING = ("output-when-saving", "output-when-named")
 _A_FILE = Meaning(None, None, False, False, False, "configuration")
+_MAY_SAVE = "a folder that outlives the Pod; nothing says that progress is saved there"
 _Found = tuple[Kept, Evidence]
 
 
@@ -124,6 +125,7 @@ def _of_container(container: ContainerView, view: "WorkloadView") -> list[_Found
     lost: list[str] = []
     saves = writes = False
     unread: list[_Found] = []
+    maybe: list[_Found] = []
     for meaning, value, folder, seen in saving_settings(container, signs):
         role = meaning.role
         # A switch may bring the place along: `--save-checkpoint runs/last.pt`.
@@ -149,11 +151,17 @@ def _of_container(container: ContainerView, view: "WorkloadView") -> list[_Found
         if place.kept == "ephemeral" and len(lost) < _MAX_EVIDENCE:
             lost.append(value if value[:1] == "/" or not folder else f"{folder}/{value}")
         (folders if role == "folder" else found if written else later).append(kept)
+        if role == "output-when-named" and not written and place.kept == "durable":
+            # `MODEL_DIR=/model` on a volume: the model ends there, and its checkpoints may.
+            maybe.append(("unknown", Evidence(seen.path, seen.value, _MAY_SAVE)))
     # A tool that tunes a model that exists reads it from its checkpoint folder, and writes elsewhere.
     if folders and not (writes and any(map(_tunes, container.said))):
         found += folders
     if saves:
         found += later
+    elif not any(map(_is_fine_tuning, container.said)):
+        # What is tuned is read from such a folder.
+        unread += maybe
     # A path that is told beats the name of a mount, and that beats a file that cannot be seen.
     if not found and container.mounts:
         found = _named_mounts(container, view)
@@ -183,6 +191,10 @@ def _is_named(value: str, signs: Signs) -> bool:
     """Whether a folder is named for what a run saves: ``/fsx/run/checkpoints``."""
     last = value.rstrip("/").rpartition("/")[2]
     return len(last) <= MAX_NAME and not signs.checkpoint.subjects.isdisjoint(name_words(last))
+
+
+def _is_fine_tuning(said: Said | None) -> bool:
+    return said is not None and said.saying.says == "fine-tuning"
 
 
 def _tunes(said: Said | None) -> bool:

@@ -15,6 +15,8 @@ from signalbox.audit.ledger.tables import documents, entries, findings
 from signalbox.review import JsonObject, Operation
 
 Values = dict[str, Any]
+# The end of the year 9999: later, there is no datetime.
+_LAST_MOMENT = 253_402_300_799_000
 
 
 def milliseconds(at: datetime) -> int:
@@ -24,7 +26,7 @@ def milliseconds(at: datetime) -> int:
 
 def moment(at: int) -> datetime:
     """A time of the tables."""
-    return datetime.fromtimestamp(at / 1000, UTC)
+    return datetime.fromtimestamp(min(max(at, 0), _LAST_MOMENT) / 1000, UTC)
 
 
 def insert_all(connection: Connection, built: Sequence[Built]) -> None:
