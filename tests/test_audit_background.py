@@ -71,6 +71,45 @@ def test_reports_that_may_not_be_read_end_no_scan(settings: ScanSettings) -> Non
     assert answer["reports"]["told"] == "reports cannot be read: as the test wants it"
 
 
+def test_neither_reports_nor_the_kept_scan_quote_a_secret(settings: ScanSettings) -> None:
+    secret = "Tr0ub4dor3"
+    text = f"{policy('rules: [{name: spot, check: checkpoint, mode: warn}, {name: tag, check: image-tag, mode: warn}]')}"
+    Path(settings.policies[0]).write_text(text)
+    with FakeApiServer() as fake:
+        fake.install(OPEN_REPORT.group, OPEN_REPORT.version, OPEN_REPORT.plural, OPEN_REPORT.kind)
+        for name, command in {
+            "a": ["torchrun", "train.py", "--resume_from_checkpoint", f"https://u:{secret}@h/x"],
+            "b": ["sh", "-c", f"DB_PASSWORD={secret} torchrun train.py --checkpoint_dir /tmp/x"],
+            "c": ["python", "train.py", "--token", secret],
+        }.items():
+            made = job(name)
+            made["metadata"]["annotations"] = {"workload.ai/checkpoint-uri": f"s3://u:{secret}@bucket/x"}
+            made["spec"]["template"]["spec"]["containers"][0] |= {"command": command, "image": f"registry/{name}:latest"}
+            fake.put(made)
+        scan_once(fake.api(), settings, NOW)
+        kept = read_scan(fake.api(), NAMESPACE)
+        reports = [one for (kind, _, _), one in fake.objects.items() if kind.name == "Report"]
+    assert kept is not None
+    assert kept["workloads"]
+    assert reports
+    assert secret not in str((kept, reports))
+
+
+def test_a_fault_of_ours_ends_a_run_without_quoting_what_it_read(
+    settings: ScanSettings, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def faulty(*_: object, **__: object) -> None:
+        raise KeyError("hunter2")
+
+    monkeypatch.setattr(background, "connect", faulty)
+    monkeypatch.setattr(background.resource, "setrlimit", lambda *_: None)
+    monkeypatch.setattr(background.os, "nice", lambda _: 0)
+    assert background.main(settings.argument()) == 1
+    said = capfd.readouterr().err
+    assert "KeyError" in said
+    assert "hunter2" not in said
+
+
 def test_a_scan_that_cannot_be_kept_is_told(settings: ScanSettings) -> None:
     with FakeApiServer() as fake:
         fake.fail(403, times=9, path=CONFIG_MAP)

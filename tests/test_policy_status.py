@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +106,28 @@ def test_nothing_is_written_while_nothing_changes(fake: FakeApiServer, duty: Pol
     duty.run(NOW)
     assert fake.count("PATCH", "/status") == 3
     assert status(fake)["modes"] == "1 audit"
+
+
+def test_the_same_policies_are_not_loaded_again_and_again(
+    fake: FakeApiServer, duty: PolicyStatusDuty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads = []
+
+    def counted(*given: Any, **named: Any) -> Any:
+        loads.append(given)
+        return load_setup_files(*given, **named)
+
+    monkeypatch.setattr("signalbox.controller.policy_status.load_setup_files", counted)
+    fake.put(policy())
+    for minutes in (0, 1, 2):
+        duty.run(NOW + timedelta(minutes=minutes))
+    assert len(loads) == 1
+    fake.put(policy(mode="warn"))
+    duty.run(NOW + timedelta(minutes=3))
+    assert len(loads) == 2
+    # An exception may be over by then.
+    duty.run(NOW + timedelta(minutes=9))
+    assert len(loads) == 3
 
 
 def test_a_status_of_somebody_elses_is_written_over(fake: FakeApiServer, duty: PolicyStatusDuty) -> None:

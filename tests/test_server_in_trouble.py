@@ -39,6 +39,16 @@ def test_policies_that_change_without_end_are_loaded_every_few_seconds() -> None
     assert not watcher.changed()
 
 
+def test_a_policy_that_is_told_of_again_as_it_was_is_not_loaded_again() -> None:
+    objects = PolicyObjects()
+    watcher = PolicyObjectsWatcher(objects, lambda: 0.0)
+    for mode in ("warn", "warn", "enforce"):
+        objects.put(GROUP, "WorkloadPolicy", {"metadata": {"name": "p"}, "spec": {"mode": mode}})
+    assert objects.changes == 2, "our own write of a status comes back through the watch like any other"
+    assert watcher.changed() is False
+    assert watcher.changed() is True
+
+
 def test_on_a_full_disk_workers_hear_of_new_policies_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lifecycle = Lifecycle()
     board, worker = (NoticeBoard(tmp_path, lifecycle, Notice(0, "old")) for _ in range(2))

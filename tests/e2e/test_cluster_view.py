@@ -144,9 +144,7 @@ def test_while_the_api_server_or_etcd_stands_still_answers_come_and_what_was_kno
         eventually(lambda: _relabelled(webhook, namespace, "yes"), f"{name} is back")
         eventually(lambda: watching.refuses(namespace), "the view follows again")
         with shown(pytestconfig):
-            say(
-                f"{name} stopped for {PAUSED_SECONDS:.0f} s: {answers} answers, none failed, view back after {back:.1f} s"
-            )
+            say(f"{name} stopped for {PAUSED_SECONDS:.0f} s: {answers} answers, none failed, view back after {back:.1f} s")
 
 
 def _relabelled(webhook: Webhook, namespace: str, value: str | None) -> bool:

@@ -27,7 +27,7 @@ from signalbox.audit.tally import Tally
 from signalbox.configuration import read_setup_files
 from signalbox.message import clean
 from signalbox.policy.mode import Mode
-from signalbox.process.logs import complain
+from signalbox.process.logs import complain, crash_fields
 from signalbox.review import JsonObject
 
 _NICE = 10
@@ -69,6 +69,9 @@ def main(argument: str) -> int:
         return 1
     except MemoryError:
         complain(f"the scan needs more than {settings.memory_mib} MiB")
+        return 1
+    except Exception as error:  # noqa: BLE001 - its text may quote a manifest, and this process's last words are logged
+        complain(f"a fault of Signalbox: {crash_fields(error)}")
         return 1
     sys.stdout.buffer.write(orjson.dumps(answer))
     return 0

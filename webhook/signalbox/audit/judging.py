@@ -12,6 +12,7 @@ from datetime import datetime
 from signalbox.admission import Asked as AskedFor
 from signalbox.admission import admit
 from signalbox.audit.family import owner_text
+from signalbox.audit.ledger.redaction import mask
 from signalbox.audit.listing import Found
 from signalbox.audit.result import Asked, NotJudged, ScanFinding, Seen, Subject
 from signalbox.audit.rule_choice import with_rules
@@ -119,18 +120,19 @@ class Judging:
 
 
 def _finding(finding: Finding, root: JsonObject, mended: bool) -> ScanFinding:
+    # What a scan says is read by more people than the manifest that it quotes: in reports, in the kept scan, on the pages.
     return ScanFinding(
         rule=finding.rule,
         check=finding.check,
         mode=finding.mode,
         result=finding.result,
-        message=clean(finding.message, 600),
+        message=clean(mask(finding.message), 600),
         would_refuse=finding.would_refuse,
         fixed_by=finding.fixed_by if mended else "",
         excepted_by=finding.excepted_by,
-        key=clean(finding.key),
+        key=clean(mask(finding.key)),
         evidence=tuple(
-            Seen(clean(format_path(one.path, root), 160), clean(one.value), clean(one.note))
+            Seen(clean(format_path(one.path, root), 160), clean(mask(str(one.value))), clean(mask(one.note)))
             for one in finding.evidence[:_MOST_EVIDENCE]
         ),
         fix=_fix(finding, root),
@@ -143,7 +145,7 @@ def _fix(finding: Finding, root: JsonObject) -> str:
     if fix.text and not fix.text.endswith(":"):
         edits = []
     shown = ", ".join(f"{format_path(edit.path, root)}: {edit.value}" for edit in edits[:_MOST_EDITS])
-    return clean(f"{fix.text} {shown}".strip(), 400)
+    return clean(mask(f"{fix.text} {shown}".strip()), 400)
 
 
 def _asked(view: WorkloadView) -> Asked:

@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from signalbox.apiserver.connection import ApiServer
 from signalbox.apiserver.error import ApiError
@@ -24,6 +24,7 @@ _DIGITS = 12
 _MOST_PROBLEMS = 20
 _LONGEST_PROBLEM = 500
 _MOST_NAMED = 3
+_LOADED_AGAIN = timedelta(minutes=5)
 
 
 class PolicyStatusDuty:
@@ -37,13 +38,14 @@ class PolicyStatusDuty:
         self._namespace = context.options.namespace
         self._log: Log = context.log
         self._present = present
+        self._loaded: tuple[SetupFiles, datetime, LoadedSetup] | None = None
 
     def run(self, now: datetime) -> None:
         """Do it once. One object that cannot be written does not keep the others from it; raises ApiError in the end."""
         files, objects = self._present.read()
         if not objects:
             return
-        loaded = load_setup_files(files, now=now)
+        loaded = self._load(files, now)
         kept = self._kept() if loaded.errors else None
         failed: list[ApiError] = []
         for obj in objects:
@@ -59,6 +61,15 @@ class PolicyStatusDuty:
                     failed.append(error)
         if failed:
             raise failed[0]
+
+    def _load(self, files: SetupFiles, now: datetime) -> LoadedSetup:
+        """Loading thousands of objects takes seconds: the same files are loaded again only for what time changes in them."""
+        before = self._loaded
+        if before is not None and before[0] == files and abs(now - before[1]) < _LOADED_AGAIN:
+            return before[2]
+        loaded = load_setup_files(files, now=now)
+        self._loaded = files, now, loaded
+        return loaded
 
     def _kept(self) -> SetupFiles | None:
         try:

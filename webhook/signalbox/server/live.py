@@ -39,8 +39,12 @@ class PolicyObjects:
 
     def put(self, group: str, kind: str, obj: JsonObject) -> None:
         """There is this object."""
-        if (group, kind) in self._kinds:
-            self._objects[kind, obj["metadata"]["name"]] = obj
+        if (group, kind) not in self._kinds:
+            return
+        key = kind, obj["metadata"]["name"]
+        # The controller's write of a status is no news, nor is a list that was read again.
+        if self._objects.get(key) != obj:
+            self._objects[key] = obj
             self.changes += 1
 
     def drop(self, group: str, kind: str, namespace: str, name: str) -> None:
