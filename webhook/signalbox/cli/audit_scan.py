@@ -32,6 +32,7 @@ Examples:
   signalbox audit -o csv > findings.csv                a row a finding, for a spreadsheet
   signalbox audit manifests/ --fail-on warn            what Git holds
   signalbox audit readiness interruptible/checkpoint   can this rule be enforced?
+  signalbox audit page                                 the same in a browser
 
 Exit codes: 0 nobody would be refused, 1 somebody would (--fail-on), 2 something could not be read or judged.
 """

@@ -105,7 +105,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return UNUSABLE
     except click.UsageError as error:
         where = f" (see {error.ctx.command_path} --help)" if error.ctx is not None else ""
-        _complain(f"{error.format_message().rstrip('.')}{where}")
+        # click puts what there is to choose from on lines of its own.
+        _complain(f"{' '.join(error.format_message().split()).rstrip('.')}{where}")
         return UNUSABLE
     except click.ClickException as error:
         _complain(error.format_message())

@@ -27,6 +27,7 @@ from signalbox.policy.match_document import DECLARED
 from signalbox.policy.nearest import nearest
 from signalbox.policy.policy_set import Injection, Policy, PolicyException, PolicySet
 from signalbox.policy.problem import PolicyProblem, Problems
+from signalbox.policy.resources import PLURALS
 from signalbox.review import JsonObject
 from signalbox.source import Document
 from signalbox.workload.kinds.kind import WorkloadKind, mapping, members
@@ -135,7 +136,7 @@ def _model(value: Any, found: Problems) -> type[BaseModel] | None:
     version, kind = value.get("apiVersion"), value.get("kind")
     model = _MODELS.get(kind) if isinstance(kind, str) else None
     if model is None:
-        shown = "is missing" if kind is None else f"unknown kind {kind!r}{nearest(str(kind), _MODELS)}"
+        shown = "is missing" if kind is None else f"unknown kind {kind!r}{nearest(str(kind), PLURALS)}"
         found.add(("kind",), shown)
     if version != API_VERSION:
         shown = "is missing" if version is None else f"unknown version {version!r}, this is read here: {API_VERSION}"
