@@ -82,6 +82,13 @@ def test_a_quantity_that_is_none_is_told_and_null_is_left_alone(quantity: Any, w
     assert ("p/gpus" in message) is bool(why)
 
 
+def test_a_quantity_larger_than_any_number_of_json_is_told() -> None:
+    jobs = job_set()
+    container = jobs["spec"]["replicatedJobs"][1]["template"]["spec"]["template"]["spec"]["containers"][0]
+    container["resources"] = {"limits": {"nvidia.com/gpu": 1e300}, "requests": {"nvidia.com/gpu": -1}}
+    assert "[p/gpus]" in answered(jobs)
+
+
 def test_labels_that_are_numbers() -> None:
     job = gpu_job()
     job["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": 1, "workload.ai/type": 2, "a": True}

@@ -247,6 +247,12 @@ def test_completion_scripts(shell: str, capsys: pytest.CaptureFixture[str]) -> N
     assert "_SIGNALBOX_COMPLETE" in output(capsys, "completion", shell)
 
 
+def test_a_choice_left_out_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion"]) == 2
+    told = "signalbox: Missing argument 'SHELL'. Choose from: bash, zsh, fish (see signalbox completion --help)\n"
+    assert capsys.readouterr().err == told
+
+
 def test_certificates_are_issued_where_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["certs", "issue", "--out", str(tmp_path)]) == 0
     assert sorted(file.name for file in tmp_path.iterdir()) == ["ca.crt", "ca.key", "tls.crt", "tls.key"]

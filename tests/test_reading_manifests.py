@@ -46,6 +46,12 @@ def test_the_items_of_the_apis_own_lists_have_its_kind(tmp_path: Path) -> None:
     assert [(manifest.group, manifest.version, manifest.kind) for manifest in found.objects] == [("", "v1", "Pod")]
 
 
+@pytest.mark.parametrize("text", ["a: b\n  c: d\n", "a: b: c\n"])
+def test_a_key_where_none_can_stand_says_what_it_may_come_from(tmp_path: Path, text: str) -> None:
+    (problem,) = read(tmp_path, text).problems
+    assert "indented too deep" in problem.message
+
+
 def test_lists_in_lists_without_end_are_a_problem(tmp_path: Path) -> None:
     text = "{kind: List, items: [" * 20 + "]}" * 20
     assert "nested" in read(tmp_path, text).problems[0].message

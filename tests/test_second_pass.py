@@ -76,3 +76,23 @@ def test_what_it_is_no_longer_taken_for_does_not_become_its_users_word() -> None
     twice = passed(world, once)
     assert '"metadata.labels[workload.ai/type]"' in twice["metadata"]["annotations"]["workload.ai/injected"]
     assert mutate(world, request(twice), NOW).response.patch == ()
+
+
+def test_a_record_of_what_the_old_object_has_not_counts_for_nothing() -> None:
+    old = web()
+    old["metadata"]["annotations"] = {
+        "workload.ai/injected": '{"spec.template.spec.terminationGracePeriodSeconds": {"set": 300, "was": 300, "by": "x"}}'
+    }
+    assert_settled(setup(policy(GRACE % 300)), web(), old)
+
+
+def test_whoever_is_said_to_have_set_a_label_of_ours_it_is_not_believed_later() -> None:
+    job = gpu_job()
+    pod_spec(job)["containers"][0]["command"] = ["sleep", "1"]
+    job["metadata"] |= {
+        "labels": {"workload.ai/type": "training"},
+        "annotations": {"workload.ai/injected": '{"metadata.labels[workload.ai/type]": {"set": "training", "was": null}}'},
+    }
+    world = setup(policy("rules: [{name: c, check: checkpoint, mode: warn}]"))
+    once = passed(world, job)
+    assert mutate(world, request(once), NOW).response.patch == ()

@@ -336,4 +336,5 @@ def _scalar(value: Any) -> str:
         if _BARE.match(shown) and shown.lower() not in _NOT_STRINGS:
             return shown
         return orjson.dumps(shown).decode()
-    return clean(orjson.dumps(value).decode(), 200)
+    # JSON's integers have 64 bits, a quantity has as many as somebody wrote.
+    return clean(str(value) if type(value) is int else orjson.dumps(value).decode(), 200)

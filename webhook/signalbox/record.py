@@ -177,9 +177,9 @@ def still_ours(record: Record, obj: JsonObject) -> Record:
 
 
 def judged_labels(record: Record) -> Record:
-    """The entries for labels that say what the object is, put there because we took it for that."""
+    """The entries for labels that say what the object is."""
     ends = tuple(f"labels[{name}]" for name in JUDGED_LABELS)
-    return {field: entry for field, entry in record.items() if entry.by == JUDGEMENT and field.endswith(ends)}
+    return {field: entry for field, entry in record.items() if field.endswith(ends)}
 
 
 def own_labels(record: Record, obj: JsonObject) -> frozenset[str]:
@@ -245,14 +245,14 @@ def restore(recorder: Recorder, old: JsonObject, record: Record) -> Restored:
     """Puts back, on an UPDATE, what the request dropped or set back to what was there before us.
 
     A user's own list or number sent again would overwrite ours: on an immutable template that is a refusal, on a
-    Deployment a rollout without its toleration. ``record`` is that of ``old``. What the user has now set to something
-    else is theirs.
+    Deployment a rollout without its toleration. ``record`` is what of ``old``'s record is still ours there. What the user
+    has now set to something else is theirs.
     """
     theirs, put_back = set(), set()
     asked = recorder.object
     members: Members = {}
     named: Places = {}
-    for field, entry in still_ours(record, old).items():
+    for field, entry in record.items():
         old_path = field_path(field, old, members)
         if old_path is not None and type(old_path[-1]) is int:
             # We append no other named members: a container that is called like a field of ours is none.

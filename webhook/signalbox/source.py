@@ -260,6 +260,8 @@ def _explained(error: yaml.YAMLError, piece: str) -> TreeError:
         message = "the anchor is defined twice"
     elif line[mark.column : mark.column + 1] == "\t" or ("\t" in line[: mark.column] and not line[: mark.column].strip()):
         message = "a tab stands where YAML wants spaces"
+    elif message.startswith("mapping values are not allowed"):
+        message += ' (indented too deep, or a value with ": " in it that lacks quotes?)'
     elif error.context:
         message = f"{message} ({error.context})"
     if _TEMPLATE.search(line):

@@ -86,7 +86,7 @@ def _inject(setup: Setup, case: Case, now: datetime) -> Target:
     hinted = earlier = only_injectable(case.record, setup.injected_names, case.kind.suspend)
     if old is not None:
         # What the request says of our record is not believed: the old object's is what we wrote.
-        earlier = only_injectable(read_record(old), setup.injected_names, case.kind.suspend)
+        earlier = still_ours(only_injectable(read_record(old), setup.injected_names, case.kind.suspend), old)
         restored = restore(recorder, old, earlier)
         earlier = still_ours(earlier, recorder.object)
     record = dict(earlier) if old is not None else {}

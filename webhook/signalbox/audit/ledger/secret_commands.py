@@ -43,12 +43,10 @@ _READERS = re.compile(
     r"(?:sudo\s+-S|kinit|passwd|chpasswd|[^|\n;&]*--?(?:password|passphrase|token)[-=](?:stdin|fd)))|(\bpasswd\s+<<<\s*)(\S+)"
 )
 
-COMMANDS = "|".join(
-    re.escape(name) for name in sorted({*_OPTIONS, *_AT_LOGIN, "alias", "htpasswd", "kinit", "passwd", "sudo"}, reverse=True)
-)
-"""The programs as a regular expression: text without any of them need not come here."""
+PROGRAMS = tuple(sorted({*_OPTIONS, *_AT_LOGIN, "alias", "htpasswd", "kinit", "passwd", "sudo"}, reverse=True))
+"""The programs: text without any of their names need not come here, but for what is read from standard input."""
 
-_COMMANDS = re.compile(rf"\b(?:{COMMANDS})\b|--?(?:password|passphrase|token)[-=](?:stdin|fd)")
+_COMMANDS = re.compile(rf"\b(?:{'|'.join(map(re.escape, PROGRAMS))})\b|--?(?:password|passphrase|token)[-=](?:stdin|fd)")
 _TOKEN = re.compile(r"\\\n|[;|&\n]+|\"[^\"]*\"|'[^']*'|[^\s;|&\"']+(?:\"[^\"]*\"|'[^']*')?")
 _DEEPEST = 4
 

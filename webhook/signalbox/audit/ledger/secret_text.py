@@ -8,17 +8,18 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from signalbox.audit.ledger.secret_commands import COMMANDS, mask_commands, secret_places
+from signalbox.audit.ledger.secret_commands import PROGRAMS, mask_commands, secret_places
 from signalbox.audit.ledger.secret_names import is_secret_name
 
-# Most text holds none of these, and is looked at no further.
-_SUSPECT = re.compile(
-    r"pass|pwd|psw|(?:\b|_)pw\b|secret|token|key|cred|auth|bearer|basic|cookie|jwt|sig|\bpat\b|login|://|-----BEGIN|eyJ|hf_|sk-"
-    r"|[sr]k_|gh[opusr]_|github_pat|gl[a-z]{1,4}t-|xox|xapp|AKIA|ASIA|AIza|ya29|nvapi|dckr_|npm_|hv[sb]\.|SG\.|pypi-|dp\.|r8_"
-    r"|dapi|lsv2|gsk_|pcsk_|tvly|sntrys|rpa_|dop_v1|ATATT|shpat|whsec|thin:|api\.telegram|webhook|(?<!\S)-u|--user|--proxy-user"
-    rf"|\b(?:{COMMANDS})\b|[A-Za-z0-9+=]{{32}}|[A-Za-z0-9+/]{{40}}|[A-Za-z0-9+/]{{24,39}}=",
-    re.IGNORECASE,
+# Most text holds none of these, and is looked at no further. Words, not one expression: that takes twenty times as long.
+_HINTS = (
+    *"pass pwd psw pw= pw: -pw _pw secret token key cred auth bearer basic cookie jwt sig login :// -----begin".split(),  # noqa: SIM905
+    *"pat= pat: _pat -pat eyj hf_ sk- sk_ rk_ ghp_ gho_ ghu_ ghs_ ghr_ github_ xox xapp akia asia aiza ya29 nvapi".split(),  # noqa: SIM905
+    *"dckr_ npm_ hvs. hvb. sg. pypi- dp. r8_ dapi lsv2 gsk_ pcsk_ tvly sntrys rpa_ dop_v1 atatt shpat whsec thin:".split(),  # noqa: SIM905
+    *"glpat- glrt- gldt- glft- glptt- glcbt- glimt- glsoat- glagent- telegram webhook --user --proxy-user".split(),  # noqa: SIM905
+    *("export pw", " -u", "%3d", *PROGRAMS),
 )
+_RUN = re.compile(r"[A-Za-z0-9+/=]{24}")
 _PEM = re.compile(
     r"-----BEGIN [A-Z ]{0,40}?(?:PRIVATE KEY|CERTIFICATE)[A-Z ]{0,40}-----.*?(?:-----END [A-Z ]{0,80}-----|\Z)"
     r"|\bAGE-SECRET-KEY-\w+",
@@ -96,12 +97,17 @@ Told = Callable[[str], None]
 
 @lru_cache(maxsize=8192)
 def _is_suspect_word(text: str) -> bool:
-    return _SUSPECT.search(text) is not None
+    return _is_suspect(text)
+
+
+def _is_suspect(text: str) -> bool:
+    lowered = text.lower()
+    return any(hint in lowered for hint in _HINTS) or _RUN.search(text) is not None
 
 
 def mask_text(text: str, mark: Mark, told: Told | None = None) -> str:
     """The text with everything that looks like a secret replaced."""
-    if len(text) < _SHORTEST or not (_is_suspect_word(text) if len(text) <= _SHORT else _SUSPECT.search(text)):
+    if len(text) < _SHORTEST or not (_is_suspect_word(text) if len(text) <= _SHORT else _is_suspect(text)):
         return text
 
     def second(found: re.Match[str]) -> str:
