@@ -11,8 +11,10 @@ import tempfile
 from pathlib import Path
 
 import psycopg
+import pytest
 
 from .processes import Process, Processes, free_ports
+from .progress import say
 from .waiting import eventually
 
 INSTALL = "no PostgreSQL found (initdb, postgres): apt-get install postgresql, or put its bin folder into PATH"
@@ -22,13 +24,14 @@ _PASSWORD = "not-a-secret"
 
 
 def programs() -> Path:
-    """The folder of `initdb` and `postgres`. Raises AssertionError that says how to get them."""
+    """The folder of `initdb` and `postgres`; where there is none, the test is left out, and says how to get them."""
     found = shutil.which("initdb")
     candidates = [Path(found).parent] if found else sorted(_DEBIAN.glob("*/bin"), reverse=True)
     for folder in candidates:
         if os.access(folder / "initdb", os.X_OK) and os.access(folder / "postgres", os.X_OK):
             return folder
-    raise AssertionError(INSTALL)
+    say(f"left out: {INSTALL}")
+    pytest.skip(INSTALL)
 
 
 class Postgres:
