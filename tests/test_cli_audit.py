@@ -125,7 +125,7 @@ def test_only_the_rules_namespaces_and_kinds_that_were_asked_for(
     ("words", "told"),
     [
         (("--kind", "Jobb"), "no kind 'Jobb', did you mean \"Job\"?"),
-        (("--rule", "limits/smal"), "no rule 'limits/smal', did you mean \"limits/small\"?"),
+        (("--rule", "limits/smal"), "no rule 'limits/smal', did you mean \"limits/small\"? (see signalbox policies list)"),
         (("-A", "-n", "research"), "-A means every namespace, -n only some"),
         (("--cluster", "x"), "a live cluster is asked what it knows"),
         (("--kubeconfig", "/nowhere"), "looked into /nowhere"),

@@ -46,7 +46,7 @@ def test_a_port_in_use_is_one_clear_line(tmp_path: Path) -> None:
 
 
 def test_an_unreadable_certificate_is_one_clear_line(tmp_path: Path) -> None:
-    assert "tls.crt: No such file or directory" in refused_start(tmp_path)
+    assert "tls.crt: No such file or directory (signalbox certs issue makes a pair" in refused_start(tmp_path)
     issue(tmp_path)
     (tmp_path / "tls.crt").write_text("-----BEGIN CERTIFICATE-----\nhalf")
     assert "the certificate is no PEM certificate" in refused_start(tmp_path)

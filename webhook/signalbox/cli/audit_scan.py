@@ -139,7 +139,7 @@ def _chosen(setup: "Setup", rules: tuple[str, ...]) -> "Setup":
     there = [rule.id for policy in setup.policies.policies for rule in policy.rules]
     for pattern in rules:
         if not any(any_glob((pattern,), rule) for rule in there):
-            raise CommandError(f"no rule {pattern!r}{nearest(pattern, there)}, see signalbox policies list")
+            raise CommandError(f"no rule {pattern!r}{nearest(pattern, there)} (see signalbox policies list)")
     return with_rules(setup, lambda rule: any_glob(rules, rule))
 
 

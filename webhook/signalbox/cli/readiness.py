@@ -93,7 +93,7 @@ def _rule(setup: "Setup", name: str) -> "Rule":
 
     rules = {rule.id: rule for policy in setup.policies.policies for rule in policy.rules}
     if name not in rules:
-        raise CommandError(f"no rule {name!r}{nearest(name, rules)}, see signalbox policies list")
+        raise CommandError(f"no rule {name!r}{nearest(name, rules)} (see signalbox policies list)")
     return rules[name]
 
 

@@ -102,7 +102,8 @@ def _load_pair(certificates: CertificateFiles, options: ServerOptions) -> tuple[
     try:
         return certificates.load()
     except CertificateError as error:
-        raise _StartError(f"cannot serve with {options.certificate} and {options.key}: {error}") from error
+        advice = "signalbox certs issue makes a pair for development"
+        raise _StartError(f"cannot serve with {options.certificate} and {options.key}: {error} ({advice})") from error
 
 
 def _listen(address: str, port: int) -> socket.socket:
