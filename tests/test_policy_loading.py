@@ -138,11 +138,11 @@ def test_policy_file_of_10_000_rules_loads_in_reasonable_time() -> None:
         for n in range(10_000)
     ]
     text = rules("many", *lines)
-    started = time.perf_counter()
+    started = time.process_time()
     loaded = load(text)
     assert not loaded.problems
     assert len(loaded.policy_set.policies[0].rules) == 10_000
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
 
 
 JSON = st.recursive(

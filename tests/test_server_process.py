@@ -12,11 +12,9 @@ from pathlib import Path
 from signalbox.certs.issue import issue_development
 from tests.server_process import Webhook, command, environment, review, running, wait_for
 
-NOW = datetime.now(UTC)
 
-
-def issue(folder: Path, now: datetime = NOW, *, days: int = 30, force: bool = False) -> None:
-    issue_development(folder, ["localhost", "127.0.0.1"], days, now, force=force)
+def issue(folder: Path, now: datetime | None = None, *, days: int = 30, force: bool = False) -> None:
+    issue_development(folder, ["localhost", "127.0.0.1"], days, now or datetime.now(UTC), force=force)
 
 
 def refused_start(folder: Path, **options: object) -> str:
@@ -61,7 +59,7 @@ def test_a_key_of_another_certificate_is_one_clear_line(tmp_path: Path) -> None:
 
 
 def test_an_expired_certificate_is_served_with_a_loud_warning(tmp_path: Path) -> None:
-    issue(tmp_path, NOW - timedelta(days=60))
+    issue(tmp_path, datetime.now(UTC) - timedelta(days=60))
     with running(tmp_path) as webhook:
         assert "expired at" in webhook.logged("certificate")[0]["text"]
         webhook.takes_any_certificate = True

@@ -266,10 +266,10 @@ def test_refused_text_is_named_with_its_place(text: str, where: tuple[int, int],
 def test_billion_laughs_is_refused_quickly() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(SourceError, match="aliases make more than"):
         read_documents("\n".join(lines), "f.yaml")
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_merged_laughs_are_refused_too() -> None:
@@ -404,9 +404,9 @@ def test_no_text_makes_the_loader_fall_over(text: str | bytes) -> None:
 
 @pytest.mark.parametrize("opening", ["{", "[", "[{", '{"a":'])
 def test_brackets_that_are_opened_for_ever_are_refused_at_once(opening: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     assert read_documents_leniently(opening * 200_000, "f.yaml")[1]
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize(
