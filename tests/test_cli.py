@@ -324,6 +324,61 @@ def test_objects_of_other_kinds_are_named_and_fine(tmp_path: Path, capsys: pytes
     assert "no workload found, 3 other objects skipped: RayFoo, ConfigMap" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("kind: Job\n", "1:1: apiVersion is missing; for a Job it is batch/v1"),
+        ("metadata: {}\nkind: Pod\napiVersion: ''\n", "3:1: apiVersion is missing; for a Pod it is v1"),
+        ("kind: Deployment\napiVersion: 1\n", "2:1: apiVersion must be a text; for a Deployment it is apps/v1"),
+        ("kind: JobSet\n", "1:1: apiVersion is missing; for a JobSet it starts with jobset.x-k8s.io/"),
+        ("kind: ConfigMap\n", "1:1: apiVersion is missing"),
+        ("apiVersion: batch/v1\n", "1:1: kind is missing"),
+        ("apiVersion: batch/v1\nkind: [Job]\n", "2:1: kind must be a text"),
+    ],
+)
+@pytest.mark.parametrize("more", [(), ("-o", "json"), ("--table",), ("--fix",)])
+def test_an_object_that_does_not_say_what_it_is_does_not_pass(
+    text: str, told: str, more: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text(text)
+    assert main(["check", str(file), *more]) == 2
+    assert capsys.readouterr().err == f"{file}:{told}\n"
+
+
+def test_files_of_other_tools_in_a_folder_need_no_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "kustomization.yaml").write_text("resources: [job.yaml]\n")
+    assert main(["check", str(tmp_path)]) == 0
+    assert "1 other object skipped: no kind" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("spec", "missing"),
+    [
+        ("tmplate: {}", "no pod template at spec.template, so"),
+        ("template: {}", "no Pod spec at spec.template.spec, so"),
+        ("template: {spec: {containers: [{name: a, image: b}]}}", ""),
+    ],
+)
+def test_a_job_without_a_pod_template_is_not_fine(
+    spec: str, missing: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text(f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: typo}}\nspec: {{{spec}}}\n")
+    assert main(["check", str(file), *POLICIES]) == 0
+    shown = capsys.readouterr().out
+    assert missing in shown
+    assert ("nothing of it could be judged" in shown) is bool(missing)
+
+
+@pytest.mark.parametrize("more", [(), ("-o", "json"), ("--fix",)])
+def test_check_does_not_send_anybody_to_check(more: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "manifests/bad.yaml", *POLICIES, *more]) == 1
+    written = "".join(capsys.readouterr())
+    assert "Try again without the cluster" not in written
+    assert "Help: https://docs.example.com/gpus" in written
+
+
 def test_a_cluster_folder_that_tells_nothing_is_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "manifests/good.yaml", *POLICIES, "--cluster", str(tmp_path)]) == 0
     assert "nothing is known of the cluster" in capsys.readouterr().err

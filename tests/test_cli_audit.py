@@ -129,6 +129,7 @@ def test_only_the_rules_namespaces_and_kinds_that_were_asked_for(
         (("-A", "-n", "research"), "-A means every namespace, -n only some"),
         (("--cluster", "x"), "a live cluster is asked what it knows"),
         (("--kubeconfig", "/nowhere"), "looked into /nowhere"),
+        (("--kubeconfig", "/nowhere"), "; name FILES to judge manifests, or a cluster with --kubeconfig FILE"),
         (("file.yaml",), "--kubeconfig and --context say nothing there"),
     ],
 )

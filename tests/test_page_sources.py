@@ -148,6 +148,7 @@ def test_files_are_enough(tmp_path: Path) -> None:
         ("[1]", "an object is expected on each line"),
         ('{"summary": 1}', "the line with the sums is missing"),
         ('{"summary": {"version": 1}}', "cannot be read"),
+        ("kind: Job\n", "scan.json:1: no JSON, so this is not what `signalbox audit -o json` writes"),
     ],
 )
 def test_a_file_that_is_no_scan_is_told(tmp_path: Path, text: str, says: str) -> None:

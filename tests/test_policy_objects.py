@@ -153,7 +153,7 @@ def test_an_object_nested_a_thousand_levels_deep_is_a_problem_and_no_crash() -> 
     deep: Any = {}
     for _ in range(1000):
         deep = {"not": deep}
-    assert problems(load(policy(match=deep)))[0] == "WorkloadPolicy research:1:1: nested deeper than 190 levels"
+    assert problems(load(policy(match=deep)))[0] == "WorkloadPolicy research: nested deeper than 190 levels"
 
 
 # A write of an object

@@ -95,4 +95,4 @@ def test_what_cannot_be_opened_does_not_end_the_reading(tmp_path: Path) -> None:
     file.write_text(JOB % "a")
     found = read_manifests([str(tmp_path / "nowhere.yaml"), str(file)])
     assert names(found) == ["a"]
-    assert [problem.message for problem in found.problems] == ["No such file or directory"]
+    assert [str(problem) for problem in found.problems] == [f"{tmp_path}/nowhere.yaml: there is no such file or folder"]

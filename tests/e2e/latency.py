@@ -203,8 +203,8 @@ def _exempt(webhook: Webhook, namespaces: list[str]) -> None:
                 "value": [*one["namespaceSelector"]["matchExpressions"][0]["values"], *namespaces],
             }
             for index, one in enumerate(webhooks)
-        # Policies themselves stand in no namespace.
-        if "namespaceSelector" in one
+            # Policies themselves stand in no namespace.
+            if "namespaceSelector" in one
         ]
         webhook.cluster.api.call("PATCH", path, patch, "application/json-patch+json")
 

@@ -59,8 +59,8 @@ class Admission:
         lines = (*self.mutation.response.warnings, *self.decided.response.warnings)
         return tuple(line for line in dict.fromkeys(lines) if line != unknown)
 
-    def refusal(self, file: str) -> str:
-        """The text of the refusal, with the file to try again."""
+    def refusal(self, file: str = "") -> str:
+        """The text of the refusal; with a file, how to try that again without the cluster."""
         view = self.decided.view
         return "" if self.allowed or view is None else message.refusal(self.decided.findings, view, file)
 

@@ -238,7 +238,8 @@ def _left_out(problems: Sequence[PolicyProblem], documents: Sequence[Document]) 
             continue
         above = [document for document in starts.get(problem.file, ()) if document.line <= problem.line]
         # A fault that has no key path is one of the YAML: it belongs to no document that was read.
-        named[_named(above[-1]) if above and problem.path else f"{problem.file}:{problem.line}"] = None
+        place = f"{problem.file}:{problem.line}" if problem.line else problem.file
+        named[_named(above[-1]) if above and problem.path else place] = None
     return tuple(named)
 
 

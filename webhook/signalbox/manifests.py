@@ -106,7 +106,7 @@ def parse_manifests(read: Iterable[PathBytes]) -> Manifests:
 
 def _parse(file: FileBytes, objects: list[Manifest], problems: list[SourceProblem]) -> None:
     if file.fault:
-        problems.append(SourceProblem(file.name, 1, 1, file.fault))
+        problems.append(SourceProblem(file.name, 0, 0, file.fault))
         return
     documents, unreadable = read_documents_leniently(file.data, file.name)
     problems += unreadable
@@ -154,6 +154,8 @@ def _read(file: str) -> FileBytes:
             return FileBytes(file, sys.stdin.buffer.read(MAX_BYTES + 1))
         with Path(file).open("rb") as opened:
             return FileBytes(file, opened.read(MAX_BYTES + 1))
+    except FileNotFoundError:
+        return FileBytes(file, fault="there is no such file or folder")
     except OSError as error:
         return FileBytes(file, fault=error.strerror or str(error))
 

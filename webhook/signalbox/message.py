@@ -76,7 +76,8 @@ def name_of(view: WorkloadView) -> str:
 def refusal(findings: Sequence[Finding], view: WorkloadView, file: str = "FILE", help_page: str = "") -> str:
     """The whole text of a refusal: every problem, what was seen, what to write instead, and where to read on.
 
-    ``help_page`` is named where the policies that refuse name none.
+    ``help_page`` is named where the policies that refuse name none. ``file`` empty: it is read in ``check`` itself, which
+    need not be told of.
     """
     refused = [finding for finding in findings if finding.refuses]
     problems = f"{len(refused)} problem{'' if len(refused) == 1 else 's'}"
@@ -84,7 +85,8 @@ def refusal(findings: Sequence[Finding], view: WorkloadView, file: str = "FILE",
     if view.owner is not None:
         owner = f"{clean(view.owner.kind)} {clean(view.owner.name)}"
         lines += ["", f"  It was made by {owner}: mend that one, not this."]
-    tail = [*_way_out(refused, view), "", *_closing(refused, file, help_page)]
+    closing = _closing(refused, file, help_page)
+    tail = [*_way_out(refused, view), *(["", *closing] if closing else [])]
     room = LIMIT - sum(len(line.encode()) + 1 for line in (*lines, *tail)) - 80
     for index, finding in enumerate(refused):
         block = ["", *finding_lines(finding, view.object)]
@@ -266,6 +268,8 @@ def _way_out(refused: Sequence[Finding], view: WorkloadView) -> list[str]:
 def _closing(refused: Sequence[Finding], file: str, help_page: str) -> list[str]:
     help_page = next((finding.help for finding in refused if finding.help), help_page)
     again = f"  Try again without the cluster: kubectl signalbox check {file}"
+    if not file:
+        return [f"  Help: {clean(help_page, 200)}"] if help_page else []
     if not help_page:
         return [again]
     together = f"{again}      Help: {clean(help_page, 200)}"

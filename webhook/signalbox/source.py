@@ -42,7 +42,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class SourceProblem:
-    """One reason why a document cannot be read."""
+    """One reason why a document cannot be read. ``line`` 0: it is the file itself that cannot be."""
 
     file: str
     line: int
@@ -50,7 +50,12 @@ class SourceProblem:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}: {self.message}"
+        return f"{place(self.file, self.line, self.column)} {self.message}"
+
+
+def place(file: str, line: int, column: int) -> str:
+    """``job.yaml:3:1:`` as editors read it; a file that could not be opened has no lines (0)."""
+    return f"{file}:{line}:{column}:" if line else f"{file}:"
 
 
 class SourceError(ValueError):

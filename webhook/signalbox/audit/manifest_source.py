@@ -25,7 +25,7 @@ def from_manifests(
     """
     own = namespaces[0] if len(namespaces) == 1 else ""
     for problem in read.problems:
-        yield ScanError(f"{problem.file}:{problem.line}", problem.message)
+        yield ScanError(f"{problem.file}:{problem.line}" if problem.line else problem.file, problem.message)
     by_kind: dict[Key, list[Manifest]] = {}
     for manifest in read.objects:
         by_kind.setdefault((manifest.group, manifest.kind), []).append(manifest)

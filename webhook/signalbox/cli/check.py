@@ -58,6 +58,7 @@ def command(
 ) -> int:
     """Judges every workload document; 1 when one would be refused."""
     from signalbox.admission import Asked
+    from signalbox.cli.incomplete import without_kind
     from signalbox.manifests import read_manifests
 
     if fix and output == "json":
@@ -67,11 +68,17 @@ def command(
     setup = load(SetupOptions(policies, signs, cluster, max_mode))
     read = read_manifests(files)
     err = stderr()
-    for problem in read.problems:
+    incomplete = {id(one): found for one in read.objects if (found := without_kind(one, setup.kinds, files))}
+    problems = [*read.problems, *incomplete.values()]
+    for problem in problems:
         err.line(str(problem))
     asked = Asked(namespace, asker(user, groups))
     workloads = [manifest for manifest in read.objects if (manifest.group, manifest.kind) in setup.kinds]
-    others = [manifest for manifest in read.objects if (manifest.group, manifest.kind) not in setup.kinds]
+    others = [
+        manifest
+        for manifest in read.objects
+        if (manifest.group, manifest.kind) not in setup.kinds and id(manifest) not in incomplete
+    ]
     if nothing_to_judge(read, err):
         return UNUSABLE
     if fix:
@@ -82,13 +89,13 @@ def command(
         refused = _print_json(setup, workloads, asked)
     elif table:
         refused = _print_table(setup, workloads, asked, stdout())
-        _summary(len(workloads), refused, others, len(read.problems), stdout())
+        _summary(len(workloads), refused, others, len(problems), stdout())
     else:
         refused = _print_text(setup, workloads, asked, len(files) > 1 or os.path.isdir(files[0]), stdout())
-        _summary(len(workloads), refused, others, len(read.problems), stdout())
+        _summary(len(workloads), refused, others, len(problems), stdout())
     if refused:
         return REFUSED
-    return UNUSABLE if read.problems else 0
+    return UNUSABLE if problems else 0
 
 
 def _print_json(setup: "Setup", workloads: "list[Manifest]", asked: "Asked") -> int:
@@ -119,6 +126,7 @@ def _print_table(setup: "Setup", workloads: "list[Manifest]", asked: "Asked", ou
 
 def _print_text(setup: "Setup", workloads: "list[Manifest]", asked: "Asked", several: bool, out: Terminal) -> int:
     from signalbox.admission import admit
+    from signalbox.cli.incomplete import template_note
     from signalbox.cli.report import write_report
 
     now, refused, refused_before, file = datetime.now(UTC), 0, False, ""
@@ -131,7 +139,7 @@ def _print_text(setup: "Setup", workloads: "list[Manifest]", asked: "Asked", sev
         admission = admit(setup, manifest.value, asked, now)
         refused_before = not admission.allowed
         refused += refused_before
-        write_report(manifest, admission, out)
+        write_report(admission, template_note(manifest, setup.kinds[manifest.group, manifest.kind]), out)
     return refused
 
 

@@ -117,4 +117,4 @@ def _tell(err: Terminal, manifest: Manifest, mended: _Mended) -> None:
         for line in wrap("", text, "  ", "      "):
             err.line(line)
     if not mended.admission.allowed:
-        err.line(mended.admission.refusal(manifest.file))
+        err.line(mended.admission.refusal())

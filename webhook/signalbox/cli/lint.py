@@ -63,7 +63,9 @@ def command(
 
 
 def _write(problem: "PolicyProblem", out: Terminal) -> None:
-    place = f"{problem.file}:{problem.line}:{problem.column}:"
+    from signalbox.source import place as place_of
+
+    place = place_of(problem.file, problem.line, problem.column)
     rest = str(problem).removeprefix(place)
     out.line(out.styled(place, "bold") + out.styled(rest, "yellow" if problem.severity == "warning" else "red"))
 

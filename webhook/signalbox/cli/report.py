@@ -15,19 +15,26 @@ _USER = "the user who asks"
 _PLACEHOLDER = "placeholder"
 
 
-def write_report(manifest: Manifest, admission: Admission, out: Terminal) -> None:
-    """One line that says it all, then what was injected, warned of, refused, and not judged."""
+def write_report(admission: Admission, note: str, out: Terminal) -> None:
+    """One line that says it all, then the note, what was injected, warned of, refused, and not judged."""
     view = admission.decided.view or admission.mutation.view
     if view is None:
         return
     marks = out.marks
     if not admission.allowed:
         mark, style = marks.refused, "red"
-    elif any(finding.warns for finding in admission.decided.findings) or admission.decided.errors or admission.mutation.errors:
+    elif (
+        note
+        or any(finding.warns for finding in admission.decided.findings)
+        or admission.decided.errors
+        or admission.mutation.errors
+    ):
         mark, style = marks.warned, "yellow"
     else:
         mark, style = marks.fine, "green"
     out.line(f"{out.styled(mark, style, 'bold')} {out.styled(describe(view), 'bold')}")
+    if note:
+        _write_wrapped(out, note, "yellow")
     write_changes(changes_of(admission), out)
     for warning in admission.warnings:
         _write_wrapped(out, f"Warning: {warning}", "yellow")
@@ -40,7 +47,7 @@ def write_report(manifest: Manifest, admission: Admission, out: Terminal) -> Non
         _write_wrapped(out, f"fault of Signalbox: {fault}", "red")
     if not admission.allowed:
         out.line()
-        _write_refusal(admission.refusal(manifest.file), out)
+        _write_refusal(admission.refusal(), out)
         if admission.not_judged:
             out.line()
     for reason, rules in _not_judged(admission).items():
@@ -59,7 +66,7 @@ def report_json(manifest: Manifest, admission: Admission) -> JsonObject:
         "name": view.name if view is not None else "",
         "namespace": view.namespace if view is not None else "",
         "allowed": admission.allowed,
-        "message": admission.refusal(manifest.file),
+        "message": admission.refusal(),
         "warnings": list(admission.warnings),
         "injected": [change.as_json() for change in changes_of(admission)],
         "findings": [_finding_json(finding, root) for finding in outcome.findings if finding.result is not Result.NOT_JUDGED],

@@ -97,7 +97,9 @@ def connected(options: ScanOptions) -> "ApiServer":
     try:
         return connect(options.kubeconfig, options.context, per_second=options.per_second or None)
     except ApiConfigurationError as error:
-        raise CommandError(str(error)) from None
+        raise CommandError(
+            f"{str(error).rstrip('.')}; name FILES to judge manifests, or a cluster with --kubeconfig FILE"
+        ) from None
 
 
 def _files(options: ScanOptions, by: SetupOptions, now: datetime, err: Terminal) -> Source | None:

@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 
 from signalbox.fieldpath import Path, format_path
 from signalbox.policy.nearest import nearest
-from signalbox.source import Document
+from signalbox.source import Document, place
 from signalbox.yaml_scalar import resolve_plain
 
 _EXPECTED = {
@@ -52,7 +52,7 @@ class PolicyProblem:
     def __str__(self) -> str:
         warning = "warning: " if self.severity == "warning" else ""
         path = f"{self.path}: " if self.path else ""
-        return f"{self.file}:{self.line}:{self.column}: {warning}{path}{self.message}"
+        return f"{place(self.file, self.line, self.column)} {warning}{path}{self.message}"
 
 
 class Problems:

@@ -158,8 +158,8 @@ def scan_of_file(path: Path) -> JsonObject:
             continue
         try:
             found = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            raise ScanJsonError(f"{path}:{number}: {error}") from None
+        except orjson.JSONDecodeError:
+            raise ScanJsonError(f"{path}:{number}: no JSON, so this is not what `signalbox audit -o json` writes") from None
         if not isinstance(found, dict):
             raise ScanJsonError(f"{path}:{number}: an object is expected on each line, as `signalbox audit -o json` writes it")
         if "summary" in found:
