@@ -30,6 +30,7 @@ from .webhook import PEOPLE, ROOT, Webhook
 MANIFESTS = ROOT / "tests" / "demo" / "manifests"
 URGENT = "11-job-urgent.yaml"
 EXPECTED = (8, 5)
+ADMITTED = 3
 BOLD, DIM, PLAIN = ("\x1b[1m", "\x1b[2m", "\x1b[0m") if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else ("",) * 3
 
 
@@ -63,6 +64,8 @@ def play(cluster: Cluster) -> tuple[int, int]:
     created += [apply(ann, file) for file in files[1:]]
     created.append(apply(ben, MANIFESTS / URGENT, " --as ben --as-group release-managers"))
     eventually(lambda: all(map(_was_looked_at, cluster.api.list("workloads"))), "Kueue has looked at everything")
+    # What is told to wait at a first look may be let in at the next.
+    eventually(lambda: sum(map(_is_admitted, cluster.api.list("workloads"))) == ADMITTED, "Kueue admits what there is room for")
     show(cluster.kubectl, "get workloads -A", "get", "workloads", "-A")
     show(cluster.kubectl, f"get job {name} -n {namespace} -o yaml", "get", "job", name, "-n", namespace, "-o", "yaml")
     print(f"\n{BOLD}{created.count(True)} created, {created.count(False)} refused.{PLAIN}")
@@ -72,6 +75,11 @@ def play(cluster: Cluster) -> tuple[int, int]:
 def _was_looked_at(workload: Manifest) -> bool:
     """Admitted, or told that it has to wait."""
     return any(one["type"] == "QuotaReserved" for one in workload.get("status", {}).get("conditions", ()))
+
+
+def _is_admitted(workload: Manifest) -> bool:
+    conditions = workload.get("status", {}).get("conditions", ())
+    return any((one["type"], one["status"]) == ("Admitted", "True") for one in conditions)
 
 
 def run(folder: Path, keep: bool) -> int:

@@ -87,11 +87,13 @@ class Replica:
 
     def kill(self) -> None:
         """SIGKILL to all its processes, as when a node goes."""
+        assert self._process is not None
         # A worker left alone would see that within a second and end in order; a node takes all of them at once.
         workers = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
         for pid in (self.pid, *map(int, workers)):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        self._process.stop()
 
     def metrics(self) -> str:
         """The text of /metrics."""
