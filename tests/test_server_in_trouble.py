@@ -178,7 +178,9 @@ def test_what_is_not_known_of_the_cluster_is_told_where_readiness_is_asked(tmp_p
     with FakeApiServer() as fake:
         fake.fail(403, times=100_000, path="resourcequotas")
         with serving(fake, tmp_path, SIGNALBOX_CLUSTER_WAIT="1") as webhook:
-            told = wait_for(lambda: webhook.readyz()["cluster"]["faults"] and webhook.readyz())
+            # The other kinds may still be on their way when the first fault is told, and that one when they are here.
+            wait_for(lambda: webhook.readyz()["cluster"]["unknown"] == ["resourcequotas"])
+            told = wait_for(lambda: (state := webhook.readyz())["cluster"]["faults"] and state)
         assert told["ready"]
         assert told["cluster"]["unknown"] == ["resourcequotas"]
         assert "as the test wants it" in told["cluster"]["faults"]["resourcequotas"]

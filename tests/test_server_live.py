@@ -136,9 +136,9 @@ def test_what_changes_in_the_cluster_counts(fake: FakeApiServer, tmp_path: Path)
         fake.remove("WorkloadPolicy", "all")
         wait_for(lambda: answer(webhook, "other") == "")
         assert webhook.readyz()["rejected"] == []
-        shown = webhook.metrics()
-        assert 'signalbox_cluster_view_known{kind="namespaces"} 1.0' in shown
-        assert 'signalbox_cluster_view_objects{kind="namespaces"} 1.0' in shown
+        # The watching process tells once a second how it stands.
+        wait_for(lambda: 'signalbox_cluster_view_known{kind="namespaces"} 1.0' in webhook.metrics())
+        assert 'signalbox_cluster_view_objects{kind="namespaces"} 1.0' in webhook.metrics()
 
 
 def test_a_bad_set_and_a_restart_leave_the_last_good_set_in_force(fake: FakeApiServer, tmp_path: Path) -> None:
