@@ -11,7 +11,6 @@ import json
 from typing import Any
 
 from signalbox.apiserver.connection import ApiServer
-from signalbox.apiserver.error import ApiError
 from signalbox.configuration import SetupFiles
 from signalbox.manifests import FileBytes, PathBytes
 from signalbox.packed import PackedError, size_unpacked, unpacked
@@ -43,13 +42,8 @@ def read_last_good(api: ApiServer, namespace: str = NAMESPACE) -> SetupFiles | N
 
     Raises ApiError where the API server does not give it, and LastGoodError where it is not what the controller wrote.
     """
-    try:
-        found = api.get(config_map_path(namespace))
-    except ApiError as error:
-        if error.not_found:
-            return None
-        raise
-    return unpack(kept_bytes(found))
+    found = api.find(config_map_path(namespace))
+    return None if found is None else unpack(kept_bytes(found))
 
 
 def kept_bytes(config_map: JsonObject) -> bytes:

@@ -26,7 +26,6 @@ Verb = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
-APPLY_PATCH = "application/apply-patch+yaml"
 
 _SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 _PAGE = 500
@@ -75,6 +74,15 @@ class ApiServer:
     def get(self, path: str, query: Mapping[str, str] | None = None) -> JsonObject:
         """One object, or one page of a list. Raises ApiError; what may pass is tried again a few times."""
         return self._tried_again("GET", path, query)
+
+    def find(self, path: str) -> JsonObject | None:
+        """One object as ``get`` gives it, None where it is not there. Raises ApiError."""
+        try:
+            return self.get(path)
+        except ApiError as error:
+            if error.not_found:
+                return None
+            raise
 
     def create(self, path: str, body: JsonObject, query: Mapping[str, str] | None = None) -> JsonObject:
         """POST to a collection. Raises ApiError, ``conflict`` where the name is taken."""

@@ -10,14 +10,10 @@ from signalbox.audit.as_json import by_weight, heaviest
 from signalbox.audit.largest import Largest
 from signalbox.audit.result import ScanSummary
 from signalbox.audit.tally import Tally
+from signalbox.audit.words import number
 from signalbox.policy.mode import Mode
 
 TEMPLATES = Path(__file__).parent / "templates"
-
-
-def number(amount: float) -> str:
-    """``1,024``, ``0.5``."""
-    return f"{amount:,.3f}".rstrip("0").rstrip(".") if amount % 1 else f"{amount:,.0f}"
 
 
 def scan_page(summary: ScanSummary, tally: Tally, largest: Largest, children_of: Callable[[str], int]) -> str:

@@ -12,6 +12,7 @@ from datetime import datetime
 from signalbox.admission import Asked as AskedFor
 from signalbox.admission import admit
 from signalbox.audit.family import owner_text
+from signalbox.audit.ledger.building import accelerators_by_resource
 from signalbox.audit.ledger.redaction import mask
 from signalbox.audit.listing import Found
 from signalbox.audit.result import Asked, NotJudged, ScanFinding, Seen, Subject
@@ -27,10 +28,9 @@ from signalbox.policy.policy_set import effective_mode
 from signalbox.policy.subject import Subject as Judged
 from signalbox.quantity import Quantity
 from signalbox.review import JsonObject, Request
-from signalbox.workload.accelerators import template_accelerators
+from signalbox.workload.labels import TEAM_LABEL
 from signalbox.workload.view import WorkloadView
 
-TEAM_LABEL = "workload.ai/team"
 _MOST_EVIDENCE = 4
 _MOST_EDITS = 2
 _LONGEST_NAME = 253
@@ -52,7 +52,7 @@ class Judging:
         if found.stored:
             request, view = self._request(found)
             findings = judge(self._setup, request, view, None, self._now, Mode.ENFORCE).findings
-            mended = self._mended(found, findings)
+            mended = self._mended(found, request, findings)
         else:
             admission = admit(self._setup, found.obj, AskedFor(found.namespace), self._now)
             request, findings, mended = admission.request, list(admission.decided.findings), set()
@@ -65,20 +65,20 @@ class Judging:
         request = Request("scan", "CREATE", kind.group, version, kind.kind, found.namespace, object=obj)
         return request, view_of(self._setup, obj, kind, found.namespace)
 
-    def _mended(self, found: Found, findings: list[Finding]) -> set[tuple[str, str]]:
+    def _mended(self, found: Found, request: Request, findings: list[Finding]) -> set[tuple[str, str]]:
         """The findings, by rule and key, that would be gone once /mutate had seen the object."""
         hoped = {(one.rule, one.key) for one in findings if one.fixed_by and one.result is Result.FAIL}
         if not hoped:
             return hoped
-        mutated = mutate(self._setup, self._request(found)[0], self._now).mutated
+        mutated = mutate(self._setup, request, self._now).mutated
         if mutated is None:
             return set()
         rules = frozenset(rule for rule, _ in hoped)
         if rules not in self._by_rules:
             # Few rules have an injector: asking them alone is a fraction of asking all of them again.
             self._by_rules[rules] = with_rules(self._setup, rules.__contains__)
-        request, view = self._request(replace(found, obj=mutated))
-        after = judge(self._by_rules[rules], request, view, None, self._now, Mode.ENFORCE).findings
+        changed, view = self._request(replace(found, obj=mutated))
+        after = judge(self._by_rules[rules], changed, view, None, self._now, Mode.ENFORCE).findings
         return hoped - {(one.rule, one.key) for one in after}
 
     def _subject(
@@ -156,12 +156,7 @@ def _asked(view: WorkloadView) -> Asked:
     if len(resources) == 1:
         by_resource = {resources[0]: _number(accelerators.total)}
     else:
-        sums: dict[str, Quantity] = {}
-        for template in view.templates:
-            pods = 1 if template.pods is None else template.pods
-            for resource, quantity in template_accelerators(template, view.signs).per_pod.items():
-                sums[resource] = sums.get(resource, 0) + quantity * pods
-        by_resource = {resource: _number(quantity) for resource, quantity in sums.items()}
+        by_resource = {resource: _number(quantity) for resource, quantity in accelerators_by_resource(view).items()}
     return Asked(_number(accelerators.total), by_resource, accelerators.placeholder)
 
 

@@ -65,12 +65,9 @@ def write_scan(api: ApiServer, namespace: str, packed: bytes) -> None:
 
 def read_scan(api: ApiServer, namespace: str) -> JsonObject | None:
     """The scan that was kept last, None where none ever was. Raises ApiError and KeptScanError."""
-    try:
-        found = api.get(config_map_path(namespace))
-    except ApiError as error:
-        if error.not_found:
-            return None
-        raise
+    found = api.find(config_map_path(namespace))
+    if found is None:
+        return None
     text = mapping(found.get("binaryData")).get(KEY)
     if not isinstance(text, str):
         raise KeptScanError(f"ConfigMap {CONFIG_MAP} has no binaryData[{KEY}]")

@@ -36,6 +36,17 @@ class Fate(Enum):
     FAULT = "fault"
 
 
+FATE_WORDS = {
+    Fate.REFUSED: "would be refused",
+    Fate.MENDED: "mended by an injector",
+    Fate.EXCEPTED: "covered by an exception",
+    Fate.TOLD: "told of, never refused",
+    Fate.UNKNOWN: "not judged",
+    Fate.FAULT: "a fault of the rule",
+    Fate.PASSES: "found then, not by today's policies",
+}
+"""What people are told of each, in the order in which they are told it."""
+
 Trend = Literal["falling", "level", "rising", "none", "not known"]
 
 
@@ -191,8 +202,7 @@ class Evidence:
         return Fate.MENDED if any(one.fixed_by for one in recorded.entry.findings if one.rule == self.rule) else Fate.PASSES
 
     def _block_request(self, entry: LedgerEntry, finding: LedgerFinding) -> None:
-        name = entry.name or (f"{entry.generate_name}*" if entry.generate_name else "")
-        blocked = self._blocked(entry.kind, entry.namespace, name, entry.team, finding.message)
+        blocked = self._blocked(entry.kind, entry.namespace, entry.shown_name, entry.team, finding.message)
         if blocked is None:
             return
         blocked.requests += 1

@@ -4,6 +4,7 @@ from datetime import timedelta
 from enum import Enum
 
 from signalbox.audit.readiness import Evidence, Fate
+from signalbox.audit.words import plural
 
 LEAST_DAYS = 7.0
 LEAST_REQUESTS = 50
@@ -27,21 +28,21 @@ def verdict_on(evidence: Evidence) -> tuple[Verdict, tuple[str, ...]]:
     if lacking:
         return Verdict.TOO_LITTLE, lacking
     standing, seen = evidence.standing, round(evidence.seen.requests)
-    looked_at = "" if standing is None else f" and none of {_count(round(standing.seen), 'standing workload')}"
-    return Verdict.READY, (f"none of {_count(seen, 'request')}{looked_at} would be refused as things are now",)
+    looked_at = "" if standing is None else f" and none of {plural(round(standing.seen), 'standing workload')}"
+    return Verdict.READY, (f"none of {plural(seen, 'request')}{looked_at} would be refused as things are now",)
 
 
 def _against(evidence: Evidence) -> tuple[str, ...]:
     against = []
     if evidence.recent:
-        recent = f"{_count(evidence.recent, 'request')} of the last {evidence.days / 2:g} days would be refused"
+        recent = f"{plural(evidence.recent, 'request')} of the last {evidence.days / 2:g} days would be refused"
         against.append(f"{recent} as things are now")
     standing = evidence.standing
     if standing is not None and (count := standing.fates[Fate.REFUSED]):
-        against.append(f"{_count(count, 'standing workload')} would be refused if made again")
+        against.append(f"{plural(count, 'standing workload')} would be refused if made again")
     faults = _both(evidence, Fate.FAULT)
     if faults:
-        against.append(f"the rule itself failed {_count(faults, 'time')}")
+        against.append(f"the rule itself failed {plural(faults, 'time')}")
     return tuple(against)
 
 
@@ -51,12 +52,12 @@ def _lacking(evidence: Evidence) -> tuple[str, ...]:
     if seen.covered_days < least:
         lacking.append(f"the ledger covers {seen.covered_days:.1f} of {evidence.days:g} days, {least:g} is the least")
     if seen.requests < LEAST_REQUESTS:
-        lacking.append(f"{_count(round(seen.requests), 'request')} seen, {LEAST_REQUESTS} is the least")
+        lacking.append(f"{plural(round(seen.requests), 'request')} seen, {LEAST_REQUESTS} is the least")
     if evidence.unread:
-        lacking.append(f"of the cluster {_count(evidence.unread, 'thing')} could not be read")
+        lacking.append(f"of the cluster {plural(evidence.unread, 'thing')} could not be read")
     unknown = _both(evidence, Fate.UNKNOWN)
     if unknown:
-        lacking.append(f"of {_count(unknown, 'request or workload', 'requests and workloads')} it could not be judged")
+        lacking.append(f"of {plural(unknown, 'request or workload', 'requests and workloads')} it could not be judged")
     return tuple(lacking)
 
 
@@ -80,7 +81,3 @@ def notes_on(evidence: Evidence) -> tuple[str, ...]:
 def _both(evidence: Evidence, fate: Fate) -> int:
     standing = 0 if evidence.standing is None else evidence.standing.fates[fate]
     return evidence.requests.fates[fate] + standing
-
-
-def _count(number: int, thing: str, things: str = "") -> str:
-    return f"{number:,} {thing if number == 1 else things or thing + 's'}"

@@ -50,7 +50,6 @@ from signalbox.check.check import Check, Parameters
 from signalbox.fieldpath import Path, value_at
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.policy.mode import Mode
-from signalbox.workload.accelerators import template_accelerators
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import mapping
 from signalbox.workload.labels import QUEUE_LABEL
@@ -115,8 +114,8 @@ def _gpu_pods(view: WorkloadView) -> int | None:
     if (view.pods is not None and view.pods < 2) or any(template.partial or template.foreign for template in templates):
         return None
     total = 0
-    for template in templates:
-        if template.pods != 0 and template_accelerators(template, view.signs).evidence:
+    for template, accelerators in zip(templates, view.template_accelerators, strict=True):
+        if template.pods != 0 and accelerators.evidence:
             if template.pods is None:
                 return None
             total += template.pods

@@ -44,12 +44,7 @@ from signalbox.fieldpath import Path
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.quantity import is_placeholder
 from signalbox.review import JsonObject
-from signalbox.workload.accelerators import (
-    claimed_accelerators,
-    container_accelerators,
-    containers_of,
-    template_accelerators,
-)
+from signalbox.workload.accelerators import TemplateAccelerators, containers_of, holds_accelerators
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import PodTemplate, mapping, members
 from signalbox.workload.view import WorkloadView
@@ -73,7 +68,7 @@ def run(subject: CheckSubject, parameters: GpuBypassParameters) -> Iterator[Prob
 
 
 def _run(view: WorkloadView, parameters: GpuBypassParameters) -> Iterator[Problem]:
-    for template in view.templates:
+    for template, accelerators in zip(view.templates, view.template_accelerators, strict=True):
         # What is laid over a template that stands elsewhere may well ask there.
         if template.virtual or template.partial:
             continue
@@ -87,10 +82,10 @@ def _run(view: WorkloadView, parameters: GpuBypassParameters) -> Iterator[Proble
             if found is None:
                 continue
             if asks is None:
-                asks = _annotated(template, view)
-            if not asks and not _asks(container, template, view):
+                asks = _annotated(accelerators)
+            if not asks and not holds_accelerators(container, template, view.signs):
                 yield _taken(container, path, template, *found)
-        if runs_on_gpus and not template_accelerators(template, view.signs).evidence:
+        if runs_on_gpus and not accelerators.evidence:
             path = (*template.spec_path, "runtimeClassName")
             of = f" of {template.name}" if template.name else ""
             yield Problem(
@@ -101,15 +96,9 @@ def _run(view: WorkloadView, parameters: GpuBypassParameters) -> Iterator[Proble
             )
 
 
-def _asks(container: JsonObject, template: PodTemplate, view: WorkloadView) -> bool:
-    if any(quantity not in (0, "0", "") for _, _, quantity in container_accelerators(container, view.signs)):
-        return True
-    return any(True for _ in claimed_accelerators(container, template, view.signs))
-
-
-def _annotated(template: PodTemplate, view: WorkloadView) -> bool:
+def _annotated(accelerators: TemplateAccelerators) -> bool:
     """Whether the Pod has accelerators that no container of it asks for (a fraction by annotation)."""
-    return any(seen.path[-2:-1] == ("annotations",) for seen in template_accelerators(template, view.signs).evidence)
+    return any(seen.path[-2:-1] == ("annotations",) for seen in accelerators.evidence)
 
 
 def _visible(container: JsonObject, path: Path) -> tuple[str, Evidence] | None:

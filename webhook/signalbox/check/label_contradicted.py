@@ -39,35 +39,21 @@ Passes:
               resources: {limits: {nvidia.com/gpu: 8}}
 """
 
-from typing import Literal
-
 from pydantic import Field
 
 from signalbox.check.check import Check, Parameters
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
-from signalbox.workload.judgement import TRAINING_TYPES, Judgement
+from signalbox.workload.judgement import TRAINING_TYPES, Judgement, WorkloadType
 from signalbox.workload.labels import TYPE_LABEL
 from signalbox.workload.said import Strength
 from signalbox.workload.type import infer_type
 from signalbox.workload.view import WorkloadView
 
-_Type = Literal[
-    "distributed-training",
-    "training",
-    "fine-tuning",
-    "evaluation",
-    "batch-inference",
-    "data-processing",
-    "benchmark",
-    "interactive",
-    "inference",
-]
-
 
 class LabelContradictedParameters(Parameters):
     """What the workload must be found to be."""
 
-    types: list[_Type] = Field(default=["distributed-training", "training", "fine-tuning"], min_length=1)
+    types: list[WorkloadType] = Field(default=["distributed-training", "training", "fine-tuning"], min_length=1)
 
 
 def run(subject: CheckSubject, parameters: LabelContradictedParameters) -> list[Problem]:

@@ -38,7 +38,6 @@ from pydantic import Field, model_validator
 from signalbox.check.check import Check, Parameters
 from signalbox.fieldpath import Path, value_at
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
-from signalbox.workload.accelerators import template_accelerators
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.view import WorkloadView
 
@@ -146,8 +145,8 @@ def _unlimited(view: WorkloadView, longest: int | None) -> Iterator[Problem]:
     else:
         paths = [
             (*template.job, _DEADLINE)
-            for template in view.templates
-            if template.job is not None and template_accelerators(template, view.signs).evidence
+            for template, accelerators in zip(view.templates, view.template_accelerators, strict=True)
+            if template.job is not None and accelerators.evidence
         ]
     if not paths:
         # Where a kind keeps its limit, if it has one, is not known here.

@@ -5,11 +5,7 @@ from importlib import import_module
 import click
 
 _DEFAULT = "scan"
-_MODULES = {
-    "scan": ("audit_scan", "Judge what is in a cluster or in files (what `signalbox audit` does by itself)."),
-    "readiness": ("readiness", "Say whether a rule can be enforced."),
-    "page": ("audit_page", "Show it all in a browser."),
-}
+_MODULES = {"scan": "audit_scan", "readiness": "readiness", "page": "audit_page"}
 
 
 class _Commands(click.Group):
@@ -26,7 +22,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _MODULES:
             return None
-        command: click.Command = import_module(f"signalbox.cli.{_MODULES[cmd_name][0]}").command
+        command: click.Command = import_module(f"signalbox.cli.{_MODULES[cmd_name]}").command
         return command
 
 

@@ -6,6 +6,7 @@ from signalbox.audit.as_json import by_weight, heaviest
 from signalbox.audit.largest import Largest
 from signalbox.audit.result import Asked, ScanFinding, ScanSummary, Subject
 from signalbox.audit.tally import GroupTally, RuleTally, Tally
+from signalbox.audit.words import number, plural
 from signalbox.cli.inputs import kinds_of
 from signalbox.cli.terminal import Terminal
 from signalbox.finding import Result
@@ -45,19 +46,19 @@ def write_table(
 
 def _write_head(summary: ScanSummary, tally: Tally, others: Sequence[Manifest], out: Terminal) -> None:
     total = tally.total
-    parts = [_count(total.workloads, "workload") + " judged"]
+    parts = [plural(total.workloads, "workload") + " judged"]
     children, ended = sum(summary.children.values()), sum(summary.finished.values())
     if children:
-        parts.append(f"{_count(children, 'child', 'children')} counted under them")
+        parts.append(f"{plural(children, 'child', 'children')} counted under them")
     if ended:
         parts.append(f"{ended:,} ended already")
     if others:
-        parts.append(f"{_count(len(others), 'other object')} skipped: {kinds_of(list(others))}")
+        parts.append(f"{plural(len(others), 'other object')} skipped: {kinds_of(list(others))}")
     for line in wrap("", ", ".join(parts), "", "  "):
         out.line(line)
     if not total.workloads:
         return
-    today = f"{total.refused:,} of {_count(total.workloads, 'workload')}" if total.refused else "nothing"
+    today = f"{total.refused:,} of {plural(total.workloads, 'workload')}" if total.refused else "nothing"
     if total.refused_accelerators:
         today += f", with {number(total.refused_accelerators)} of {number(total.accelerators)} accelerators"
     out.line(f"would be refused today: {today}", *(("red", "bold") if total.refused else ("green", "bold")))
@@ -67,7 +68,7 @@ def _write_head(summary: ScanSummary, tally: Tally, others: Sequence[Manifest], 
         held = f", with {asked} accelerators" if asked != "0" else ""
         out.line(f"if every rule were enforced: {more:,} more{held}", "yellow", "bold")
     if tally.unknown_amounts:
-        out.line(f"how many accelerators {_count(tally.unknown_amounts, 'workload')} ask for is not known in full", "dim")
+        out.line(f"how many accelerators {plural(tally.unknown_amounts, 'workload')} ask for is not known in full", "dim")
 
 
 def _write_rules(tally: Tally, out: Terminal) -> None:
@@ -156,7 +157,7 @@ def _write_largest(largest: Largest, children_of: Callable[[str], int], out: Ter
 
 def subject_text(subject: Subject, children: int = 0) -> str:
     """``Job research/llama-sft (fine-tuning, 32 accelerators, 3 children)``."""
-    facts = [subject.type, _asked_text(subject.accelerators), _count(children, "child", "children") if children else ""]
+    facts = [subject.type, _asked_text(subject.accelerators), plural(children, "child", "children") if children else ""]
     facts += [f"of {subject.owner}" if subject.owner else "", subject.place]
     told = ", ".join(fact for fact in facts if fact)
     name = f"{subject.kind} {subject.namespace}/{subject.name or 'without a name'}"
@@ -166,7 +167,7 @@ def subject_text(subject: Subject, children: int = 0) -> str:
 def _asked_text(asked: Asked) -> str:
     if asked.unknown:
         return f"{number(asked.total)} accelerators or more" if asked.total else "accelerators, how many is not known"
-    return f"{number(asked.total)} accelerator{'' if asked.total == 1 else 's'}" if asked.total else ""
+    return plural(asked.total, "accelerator") if asked.total else ""
 
 
 def _why(finding: ScanFinding) -> str:
@@ -183,22 +184,13 @@ def _write_unknown(tally: Tally, out: Terminal) -> None:
     out.line()
     out.line("not judged", "bold")
     for (rule, reason), workloads in sorted(tally.reasons.items())[:_MOST_ROWS]:
-        _wrapped(f"{rule} for {_count(workloads, 'workload')} ({reason})", out, "dim")
+        _wrapped(f"{rule} for {plural(workloads, 'workload')} ({reason})", out, "dim")
     if len(tally.reasons) > _MOST_ROWS:
         out.line(f"  and {len(tally.reasons) - _MOST_ROWS} more", "dim")
 
 
-def number(amount: float) -> str:
-    """``1,024``, ``0.5``."""
-    return f"{amount:,.3f}".rstrip("0").rstrip(".") if amount % 1 else f"{amount:,.0f}"
-
-
 def _width(names: Iterable[str]) -> int:
     return min(_LONGEST_NAME, max((len(name) for name in names), default=0))
-
-
-def _count(amount: int, thing: str, things: str = "") -> str:
-    return f"{amount:,} {thing if amount == 1 else things or thing + 's'}"
 
 
 def _wrapped(text: str, out: Terminal, *styles: str) -> None:

@@ -101,12 +101,7 @@ def _leader(api: ApiServer, options: ControllerOptions, now: datetime) -> Iterat
     if not options.certificates:
         return
     path = f"/apis/coordination.k8s.io/v1/namespaces/{options.namespace}/leases/{options.lease}"
-    try:
-        spec = api.get(path).get("spec") or {}
-    except ApiError as error:
-        if not error.not_found:
-            raise
-        spec = {}
+    spec = (api.find(path) or {}).get("spec") or {}
     holder, renewed = spec.get("holderIdentity"), _time(spec.get("renewTime"))
     if not holder or renewed is None:
         yield Remark("no controller leads: nothing is renewed and nothing is put right", wrong=True)

@@ -15,7 +15,6 @@ from signalbox.cli.scan_options import (
     connected,
     connection_options,
     excluded_kinds,
-    items_of,
     read_files,
     scope_options,
 )
@@ -73,6 +72,8 @@ def command(
     """Compares the answers of both sets; 1 when somebody is newly refused."""
     from signalbox.audit.compare import Kind
     from signalbox.audit.diff import Diff
+    from signalbox.audit.live import live_items
+    from signalbox.audit.manifest_source import from_manifests
     from signalbox.cli.diff_report import counts_text, write_json, write_text
 
     if live is bool(files):
@@ -83,12 +84,15 @@ def command(
     api = connected(options) if live else None
     view, errors = _cluster(api, cluster)
     before, after = (_load(path, signs, view) for path in (old, new))
-    diff = Diff(before, after, now, excluded_kinds(kinds, {**before.kinds, **after.kinds}))
-    progress = Progress()
-    read = read_files(options.files, err) if api is None else None
-    if api is None and read is None:
-        return UNUSABLE
-    items = items_of(api, read, diff.setup, options, excluded_kinds(kinds, diff.setup.kinds), progress)
+    excluded = excluded_kinds(kinds, {**before.kinds, **after.kinds})
+    diff, progress = Diff(before, after, now, excluded), Progress()
+    if api is not None:
+        items = live_items(api, diff.setup, namespaces, excluded, progress)
+    else:
+        read = read_files(files, err)
+        if read is None:
+            return UNUSABLE
+        items = from_manifests(read, diff.setup.kinds, diff.setup.controllers, namespaces, excluded)
     differences = diff.differences(chain(errors, items))
     try:
         if output == "json":

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from signalbox.audit.compare import Change, Difference, Effect, FieldChange, Kind, RuleChange
+from signalbox.audit.words import plural
 from signalbox.cli.changes import shown
 from signalbox.cli.json_line import json_line
 from signalbox.cli.terminal import Terminal
@@ -11,7 +12,7 @@ from signalbox.message import clean, wrap
 from signalbox.review import JsonObject
 
 _MOST_SHOWN = 100
-_STYLES = {
+STYLES = {
     Kind.NEWLY_REFUSED: ("-", "red"),
     Kind.NEWLY_ALLOWED: ("+", "green"),
     Kind.NEWLY_WARNED: ("!", "yellow"),
@@ -19,6 +20,7 @@ _STYLES = {
     Kind.OTHER_PATCH: ("~", "yellow"),
     Kind.OTHER_REASONS: ("~", "dim"),
 }
+"""The mark and the colour of each kind of change."""
 
 
 def write_json(differences: Iterable[Difference], out: Terminal) -> None:
@@ -39,7 +41,7 @@ def write_text(differences: Iterable[Difference], out: Terminal) -> None:
     for kind, group in kept.items():
         if not group:
             continue
-        mark, style = _STYLES[kind]
+        mark, style = STYLES[kind]
         out.line(f"{kind.value} ({counts[kind]:,})", style, "bold")
         for difference in group:
             place = f"  {difference.place}" if difference.place else ""
@@ -98,4 +100,4 @@ def _word(effect: Effect) -> str:
 def counts_text(compared: int, thing: str, counts: dict[Kind, int]) -> str:
     """``12 workloads compared: 2 newly refused, 1 injected otherwise``."""
     told = ", ".join(f"{counts[kind]:,} {kind.value}" for kind in Kind if counts.get(kind))
-    return f"{compared:,} {thing}{'' if compared == 1 else 's'} compared: {told or 'no difference'}"
+    return f"{plural(compared, thing)} compared: {told or 'no difference'}"

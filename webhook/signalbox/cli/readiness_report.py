@@ -2,8 +2,9 @@
 
 from datetime import timedelta
 
-from signalbox.audit.readiness import Blocked, Evidence, Fate, Side, by_team
+from signalbox.audit.readiness import FATE_WORDS, Blocked, Evidence, Fate, Side, by_team
 from signalbox.audit.verdict import Verdict, notes_on, verdict_on
+from signalbox.audit.words import plural
 from signalbox.cli.json_line import json_line
 from signalbox.cli.terminal import Terminal
 from signalbox.message import clean, wrap
@@ -16,16 +17,6 @@ _SHOWN = 10
 _SHOWN_USERS = 3
 _SHOWN_REASONS = 5
 _MOST_DAYS = 31
-_SAYS = {
-    Fate.REFUSED: "would be refused",
-    Fate.MENDED: "mended by an injector",
-    Fate.EXCEPTED: "covered by an exception",
-    Fate.TOLD: "told of, never refused",
-    Fate.UNKNOWN: "not judged",
-    Fate.FAULT: "a fault of the rule",
-    Fate.PASSES: "found then, not by today's policies",
-}
-
 _KEYS = {
     Fate.REFUSED: "refused",
     Fate.MENDED: "mended",
@@ -70,7 +61,7 @@ def write_text(evidence: Evidence, rule: Rule, out: Terminal) -> None:
 
 def _write_side(title: str, verb: str, side: Side, out: Terminal) -> None:
     parts = [f"{round(side.seen):,} {verb}"]
-    for fate, words in _SAYS.items():
+    for fate, words in FATE_WORDS.items():
         if side.fates[fate]:
             extra = _asked(side) if fate is Fate.REFUSED else ""
             parts.append(f"{side.fates[fate]:,} {words}{extra}")
@@ -112,7 +103,7 @@ def _days(evidence: Evidence) -> dict[str, int]:
 def _write_team(team: str, blocked: list[Blocked], out: Terminal) -> None:
     asked = sum(one.accelerators for one in blocked)
     amount = f", {_accelerators(asked)}" if asked else ""
-    out.line(f"for team {clean(team) or '(none)'}: {_count(len(blocked), 'workload')} to mend{amount}", "bold")
+    out.line(f"for team {clean(team) or '(none)'}: {plural(len(blocked), 'workload')} to mend{amount}", "bold")
     for one in blocked[:_SHOWN]:
         _lines(f"{_name(one)}: {_facts(one)}", "  ", out)
         _lines(clean(one.message, 300), "    ", out, "dim")
@@ -133,7 +124,7 @@ def _facts(one: Blocked) -> str:
         users = [clean(user) or "nobody" for user, _ in one.users.most_common()]
         more = f" and {len(users) - _SHOWN_USERS} more" if len(users) > _SHOWN_USERS else ""
         last = "" if one.last is None else f", last on {one.last:%Y-%m-%d}"
-        facts.append(f"{_count(one.requests, 'request')} by {', '.join(users[:_SHOWN_USERS])}{more}{last}")
+        facts.append(f"{plural(one.requests, 'request')} by {', '.join(users[:_SHOWN_USERS])}{more}{last}")
     if one.accelerators:
         facts.append(_accelerators(one.accelerators))
     if one.fixed_by:
@@ -204,10 +195,6 @@ def _blocked_json(one: Blocked) -> JsonObject:
 def _lines(text: str, indent: str, out: Terminal, *styles: str) -> None:
     for line in wrap("", text, indent, f"{indent}  "):
         out.line(line, *styles)
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def _accelerators(amount: float) -> str:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 from signalbox.audit.compare import Change, Effect, Kind
 from signalbox.audit.replay import Replayed, ReplaySummary
+from signalbox.audit.words import plural
 from signalbox.cli.changes import shown
-from signalbox.cli.diff_report import change_json
+from signalbox.cli.diff_report import STYLES, change_json
 from signalbox.cli.json_line import json_line
 from signalbox.cli.terminal import Terminal
 from signalbox.message import clean, wrap
@@ -23,14 +24,6 @@ _SHOWN_SUBJECTS = 5
 _SHOWN_USERS = 3
 _SHOWN_REASONS = 8
 _SHOWN_FIELDS = 4
-_STYLES = {
-    Kind.NEWLY_REFUSED: ("-", "red"),
-    Kind.NEWLY_ALLOWED: ("+", "green"),
-    Kind.NEWLY_WARNED: ("!", "yellow"),
-    Kind.NO_LONGER_WARNED: ("+", "green"),
-    Kind.OTHER_PATCH: ("~", "yellow"),
-    Kind.OTHER_REASONS: ("~", "dim"),
-}
 # What a rule must do, before or after, to be the one that a change is told under.
 _TELLING = {
     Kind.NEWLY_REFUSED: (None, Effect.REFUSES),
@@ -94,7 +87,7 @@ class TextReport:
         for kind in Kind:
             groups = [group for (of, _), group in self._groups.items() if of is kind]
             if groups:
-                _, style = _STYLES[kind]
+                _, style = STYLES[kind]
                 out.line(f"{kind.value} ({summary.kinds[kind]:,})", style, "bold")
                 for group in groups:
                     self._write_group(kind, group)
@@ -106,7 +99,7 @@ class TextReport:
             self._lines(_NO_ALLOWED, "", "yellow")
 
     def _write_group(self, kind: Kind, group: _Group) -> None:
-        mark, style = _STYLES[kind]
+        mark, style = STYLES[kind]
         out = self._out
         first, *rest = wrap("", group.title, "  ", "    ")
         out.line(f"{out.styled(mark, style, 'bold')} {first[2:]}")
@@ -133,7 +126,7 @@ class TextReport:
                 continue
             out.line(title, "bold")
             for reason, count in reasons.most_common(_SHOWN_REASONS):
-                self._lines(f"{clean(reason, 200)} ({_count(count, 'request')})", "  ", "dim")
+                self._lines(f"{clean(reason, 200)} ({plural(count, 'request')})", "  ", "dim")
             if len(reasons) > _SHOWN_REASONS:
                 out.line(f"  and {len(reasons) - _SHOWN_REASONS:,} more reasons", "dim")
         if summary.doubts or summary.unknown or summary.unusable:
@@ -199,7 +192,7 @@ def _value(value: object) -> str:
 def _place_text(place: _Place) -> str:
     users = [clean(user) or "nobody" for user, _ in place.users.most_common()]
     more = f" and {len(users) - _SHOWN_USERS} more" if len(users) > _SHOWN_USERS else ""
-    parts = [_count(place.requests, "request"), f"by {', '.join(users[:_SHOWN_USERS])}{more}"]
+    parts = [plural(place.requests, "request"), f"by {', '.join(users[:_SHOWN_USERS])}{more}"]
     if place.accelerators:
         parts.append(f"{_amount(place.accelerators)} accelerators asked")
     if place.doubtful:
@@ -218,7 +211,7 @@ def _headline(summary: ReplaySummary, as_of: str) -> str:
     if summary.first is not None and summary.last is not None:
         time = f" of {summary.first:%Y-%m-%d %H:%M} to {summary.last:%Y-%m-%d %H:%M} UTC"
     when = "now" if as_of == "now" else "then"
-    return f"{_count(summary.judged, 'request')}{time}, judged as of {when}: {', '.join(told) or 'no difference'}"
+    return f"{plural(summary.judged, 'request')}{time}, judged as of {when}: {', '.join(told) or 'no difference'}"
 
 
 def _replayed_json(one: Replayed) -> JsonObject:
@@ -245,7 +238,3 @@ def _replayed_json(one: Replayed) -> JsonObject:
 def _amount(number: float) -> str:
     quantity = parse_quantity(f"{number:.3f}")
     return format_quantity(quantity) if quantity is not None else f"{number:g}"
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"

@@ -7,10 +7,9 @@ from signalbox.admission import Admission
 from signalbox.cli.report import options_that_tell
 from signalbox.engine import Setup
 from signalbox.engine.gate import view_of
-from signalbox.engine.rules import applies
+from signalbox.engine.rules import applies, holds
 from signalbox.finding import Finding, Result
 from signalbox.message import exception_text
-from signalbox.policy.match import Matcher
 from signalbox.policy.mode import Mode
 from signalbox.policy.policy_set import Policy, Rule, effective_mode
 from signalbox.policy.subject import Subject
@@ -120,8 +119,3 @@ def injecting(setup: Setup, admission: Admission, view: WorkloadView) -> Injecti
         elif matches is None and policy.match is not None:
             unknown.append((policy, tuple(dict.fromkeys(policy.match.unknowns(subject)))))
     return Injecting(tuple(matching), tuple(unknown))
-
-
-def holds(matcher: Matcher | None, subject: Subject) -> bool | None:
-    """Whether a match holds; one that is not there always does."""
-    return True if matcher is None else matcher(subject)

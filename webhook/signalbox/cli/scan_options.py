@@ -103,6 +103,7 @@ def connected(options: ScanOptions) -> "ApiServer":
 
 
 def _files(options: ScanOptions, by: SetupOptions, now: datetime, err: Terminal) -> Source | None:
+    from signalbox.audit.manifest_source import from_manifests
     from signalbox.configuration import load_setup
 
     loaded = load_setup(
@@ -117,13 +118,13 @@ def _files(options: ScanOptions, by: SetupOptions, now: datetime, err: Terminal)
     read = read_files(options.files, err)
     if read is None:
         return None
-    items = items_of(None, read, setup, options, excluded, Progress())
+    items = from_manifests(read, setup.kinds, setup.controllers, options.namespaces, excluded)
     others = tuple(manifest for manifest in read.objects if (manifest.group, manifest.kind) not in setup.kinds)
     return Source(setup, items, excluded, policy_errors(loaded, err), Progress(), others)
 
 
 def _live(options: ScanOptions, by: SetupOptions, now: datetime, err: Terminal) -> Source:
-    from signalbox.audit.live import live_setup
+    from signalbox.audit.live import live_items, live_setup
 
     if by.cluster:
         raise click.UsageError("--cluster is for FILES: a live cluster is asked what it knows")
@@ -134,7 +135,7 @@ def _live(options: ScanOptions, by: SetupOptions, now: datetime, err: Terminal) 
     loaded, unread = live_setup(api, files, now, policy_objects=objects, max_mode=Mode.parse(by.max_mode))
     progress.close()
     excluded = excluded_kinds(options.kinds, loaded.setup.kinds)
-    items = items_of(api, None, loaded.setup, options, excluded, progress)
+    items = live_items(api, loaded.setup, options.namespaces, excluded, progress)
     return Source(loaded.setup, items, excluded, (*unread, *policy_errors(loaded, err)), progress)
 
 
@@ -160,23 +161,6 @@ def read_files(files: tuple[str, ...], err: Terminal) -> "Manifests | None":
 
     read = read_manifests(files)
     return None if nothing_to_judge(read, err) else read
-
-
-def items_of(
-    api: "ApiServer | None",
-    read: "Manifests | None",
-    setup: "Setup",
-    options: ScanOptions,
-    excluded: "frozenset[Key]",
-    progress: Progress,
-) -> "Iterable[Item]":
-    """What there is to judge: in the cluster, or where there is none to ask in the files that were read."""
-    from signalbox.audit.live import live_items
-    from signalbox.audit.manifest_source import from_manifests
-
-    if api is not None:
-        return live_items(api, setup, options.namespaces, excluded, progress)
-    return () if read is None else from_manifests(read, setup.kinds, setup.controllers, options.namespaces, excluded)
 
 
 def policy_errors(loaded: "LoadedSetup", err: Terminal) -> "tuple[ScanError, ...]":

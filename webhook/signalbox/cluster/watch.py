@@ -8,7 +8,6 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -18,6 +17,7 @@ from signalbox.apiserver.connection import ApiServer
 from signalbox.apiserver.error import ApiError
 from signalbox.cluster.journal import JournalWriter, Key
 from signalbox.cluster.resources import WatchedKind
+from signalbox.cluster.watch_status import KindStatus
 from signalbox.process.logs import crash_fields
 from signalbox.process.repeats import Repeats
 from signalbox.review import JsonObject
@@ -29,8 +29,6 @@ _ABSENT_SECONDS = 15.0
 _FORBIDDEN_SECONDS = 60.0
 _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 30.0
-# Reasons become labels of a metric; the words are the server's.
-_MOST_REASONS = 20
 _CRASH = "Crash"
 
 
@@ -48,27 +46,6 @@ class WatchLog(Protocol):
     def error(self, event: str, **fields: object) -> None:
         """A fault of our own."""
         ...
-
-
-@dataclass(slots=True)
-class KindStatus:
-    """How the watch of one kind stands.
-
-    ``contact``: when the API server last answered, by a clock that all processes of a machine share and nobody sets.
-    ``unread``: how many objects are too large to be kept.
-    """
-
-    state: str = "unknown"
-    contact: float = 0.0
-    objects: int = 0
-    unread: int = 0
-    failures: dict[str, int] = field(default_factory=dict)
-    fault: str = ""
-
-    def failed(self, reason: str) -> None:
-        """Count a failure."""
-        known = reason if reason in self.failures or len(self.failures) < _MOST_REASONS else "other"
-        self.failures[known] = self.failures.get(known, 0) + 1
 
 
 class ClusterWatch:
@@ -106,19 +83,8 @@ class ClusterWatch:
 
     def write_status(self, file: Path) -> None:
         """Put down how every watch stands, for the process that shows it."""
-        shown = {
-            name: {
-                "state": one.state,
-                "contact": one.contact,
-                "objects": one.objects,
-                "unread": one.unread,
-                "failures": dict(one.failures),
-                "fault": one.fault,
-            }
-            for name, one in self.status.items()
-        }
         new = file.with_suffix(".new")
-        new.write_bytes(orjson.dumps(shown))
+        new.write_bytes(orjson.dumps(self.status))
         new.replace(file)
 
     def mend(self) -> None:

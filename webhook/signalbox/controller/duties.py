@@ -1,6 +1,7 @@
 """Everything the controller does, in one place: a duty more is a file of its own and a line here."""
 
 import os
+from collections.abc import Sequence
 
 from signalbox.audit.background import ScanSettings
 from signalbox.controller.background_scan import BackgroundScan
@@ -12,24 +13,25 @@ from signalbox.controller.last_good import LastGoodDuty
 from signalbox.controller.policies import PresentPolicies
 from signalbox.controller.policy_status import PolicyStatusDuty
 from signalbox.controller.webhooks.duty import ConfigurationDuty
-from signalbox.controller.webhooks.shipped import read_shipped
+from signalbox.controller.webhooks.shipped import Shipped, read_shipped
 
 
 def duties(context: DutyContext) -> list[Duty]:
     """The duties of a controller with these options. Raises ShippedError."""
+    shipped = read_shipped(context.options.expected)
     return [
-        *([_certificates(context)] if context.options.certificates else []),
-        _configurations(context),
+        *([_certificates(context, shipped)] if context.options.certificates else []),
+        _configurations(context, shipped),
         *_policies(context),
         *([_scan(context)] if context.options.scan_minutes else []),
         *([_ledger(context)] if context.options.ledger else []),
     ]
 
 
-def _certificates(context: DutyContext) -> Duty:
+def _certificates(context: DutyContext, shipped: Sequence[Shipped]) -> Duty:
     options = context.options
     return CertificateDuty(
-        CertificateStore(context.api, options.namespace, read_shipped(options.expected)),
+        CertificateStore(context.api, options.namespace, shipped),
         options.serving_names,
         Lifetimes(settle=options.settle),
         context.log,
@@ -38,9 +40,8 @@ def _certificates(context: DutyContext) -> Duty:
     )
 
 
-def _configurations(context: DutyContext) -> Duty:
+def _configurations(context: DutyContext, shipped: Sequence[Shipped]) -> Duty:
     options = context.options
-    shipped = read_shipped(options.expected)
     duty = ConfigurationDuty(
         context.api, shipped, context.log, context.leading, options.audit_only, options.configuration_seconds
     )

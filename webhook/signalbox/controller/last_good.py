@@ -7,7 +7,6 @@ from datetime import datetime
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from signalbox.apiserver.error import ApiError
 from signalbox.configuration import SetupFiles, load_setup_files
 from signalbox.controller.duty import DutyContext
 from signalbox.controller.policies import PresentPolicies
@@ -70,7 +69,7 @@ class LastGoodDuty:
         return digest
 
     def _keep(self, packed: bytes, digest: str, now: datetime) -> None:
-        found = self._found()
+        found = self._api.find(self._path)
         if found is not None and _holds(found, packed):
             return
         written = _config_map(found, packed, digest, now)
@@ -79,14 +78,6 @@ class LastGoodDuty:
         else:
             self._api.replace(self._path, written)
         self._log.info("last good policies kept", digest=digest, bytes=len(packed))
-
-    def _found(self) -> JsonObject | None:
-        try:
-            return self._api.get(self._path)
-        except ApiError as error:
-            if error.not_found:
-                return None
-            raise
 
 
 class LastGoodState(Collector):

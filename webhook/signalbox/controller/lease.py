@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
 from signalbox.apiserver.connection import ApiServer
 from signalbox.apiserver.error import ApiError
 from signalbox.review import JsonObject
+from signalbox.workload.kinds.kind import mapping
 
 _API_VERSION = "coordination.k8s.io/v1"
 # Of the Lease's duration: who cannot renew for two thirds of it no longer leads, so that it has ended before another begins.
@@ -66,7 +66,7 @@ class Election:
                 self._leading_until = float("-inf")
                 return
             else:
-                self.api.replace(self._path, self._lease(_object(found, "metadata"), _object(found, "spec")))
+                self.api.replace(self._path, self._lease(mapping(found.get("metadata")), mapping(found.get("spec"))))
         except ApiError as error:
             if not error.conflict:
                 raise
@@ -82,9 +82,9 @@ class Election:
         self._leading_until = float("-inf")
         try:
             found = self._read()
-            if found is None or _object(found, "spec").get("holderIdentity") != self.identity:
+            if found is None or mapping(found.get("spec")).get("holderIdentity") != self.identity:
                 return
-            lease = self._lease(_object(found, "metadata"), _object(found, "spec"))
+            lease = self._lease(mapping(found.get("metadata")), mapping(found.get("spec")))
             lease["spec"] |= {"holderIdentity": "", "leaseDurationSeconds": 1}
             self.api.replace(self._path, lease)
         except ApiError as error:
@@ -109,10 +109,10 @@ class Election:
             raise
 
     def _may_take(self, found: JsonObject, now: float) -> bool:
-        version = str(_object(found, "metadata").get("resourceVersion"))
+        version = str(mapping(found.get("metadata")).get("resourceVersion"))
         if version != self._seen[0]:
             self._seen = version, now
-        spec = _object(found, "spec")
+        spec = mapping(found.get("spec"))
         self._leader = str(spec.get("holderIdentity") or "")
         if self._leader in ("", self.identity):
             return True
@@ -138,8 +138,3 @@ class Election:
                 "leaseTransitions": changes + (0 if ours or not before else 1),
             },
         }
-
-
-def _object(value: JsonObject, key: str) -> dict[str, Any]:
-    found = value.get(key)
-    return found if isinstance(found, dict) else {}

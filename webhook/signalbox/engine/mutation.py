@@ -5,7 +5,7 @@ from functools import partial
 
 from signalbox import message
 from signalbox.engine.gate import Case, is_being_deleted, is_untouched, old_view_of, open_case, view_of
-from signalbox.engine.rules import Judged, applies, judge
+from signalbox.engine.rules import Judged, applies, holds, judge
 from signalbox.engine.setup import CaughtError, Outcome, Setup
 from signalbox.engine.validation import answer
 from signalbox.finding import Result
@@ -136,7 +136,7 @@ def _kept_queues(record: Record, restored: Restored) -> list[str]:
 def _plan(setup: Setup, case: Case, view: WorkloadView) -> Plan:
     subject = Subject(view, case.request)
     injecting = setup.place(view.namespace).injecting
-    plan = merge_injections([policy for policy in injecting if policy.match is None or policy.match(subject) is True])
+    plan = merge_injections([policy for policy in injecting if holds(policy.match, subject) is True])
     # The one exception to "never mutate a controller's write": a CronJob that was there before us has no queue to hand on.
     return Plan(queue=plan.queue) if case.made_by_cron_job else plan
 

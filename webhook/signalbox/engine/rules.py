@@ -29,11 +29,12 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Hearing:
-    """What all rules of one request share. ``cap`` is the highest mode here."""
+    """What all rules of one request share. ``checked`` is what checks are handed; ``cap`` is the highest mode here."""
 
     setup: Setup
     subject: Subject
     old: Subject | None
+    checked: CheckSubject
     now: datetime
     cap: Mode
 
@@ -49,10 +50,12 @@ def judge(
     made_by_controller: bool = False,
 ) -> Judged:
     """All findings of one workload, on UPDATE (``old`` is given) those that it brings; ``early``: of early checks only."""
+    subject = Subject(view, request, made_by_controller)
     hearing = Hearing(
         setup,
-        Subject(view, request, made_by_controller),
+        subject,
         None if old is None else Subject(old, request, made_by_controller),
+        _checked(setup, subject, old),
         now,
         min(cap, setup.max_mode),
     )
@@ -60,7 +63,7 @@ def judge(
     place = setup.place(view.namespace)
     for policy, rules in place.judging_early if early else place.judging:
         try:
-            matches = _holds(policy.match, hearing.subject)
+            matches = holds(policy.match, hearing.subject)
         except Exception as error:  # noqa: BLE001 a fault of ours is counted and shown as an `error` finding
             judged.errors.append(CaughtError(f"match of {policy.name}", error))
             judged.findings += (_broken(rule, hearing, error) for rule in rules)
@@ -69,7 +72,7 @@ def judge(
             continue
         for rule in rules:
             try:
-                when = _holds(rule.when, hearing.subject)
+                when = holds(rule.when, hearing.subject)
                 if when is not False:
                     judged.findings += _apply(policy, rule, matches, when, hearing)
             except Exception as error:  # noqa: BLE001 as above
@@ -80,7 +83,7 @@ def judge(
 
 def applies(rule: Rule, policy: Policy, subject: Subject) -> bool:
     """Whether a rule is certain to look at this workload."""
-    return _holds(policy.match, subject) is True and _holds(rule.when, subject) is True
+    return holds(policy.match, subject) is True and holds(rule.when, subject) is True
 
 
 def _apply(policy: Policy, rule: Rule, matches: bool | None, when: bool | None, hearing: Hearing) -> Iterator[Finding]:
@@ -95,7 +98,7 @@ def _apply(policy: Policy, rule: Rule, matches: bool | None, when: bool | None, 
         ]
         yield _unknown(rule, mode, unknown)
         return
-    problems = _problems(rule, subject, hearing.old, hearing.setup)
+    problems = _problems(rule, subject, hearing.checked)
     if isinstance(problems, NotJudged):
         if problems.unknown:
             yield _unknown(rule, mode, [problems.reason])
@@ -163,13 +166,16 @@ def _mended_here(problem: Problem, view: WorkloadView) -> Problem:
     return replace(problem, fix=Fix(problem.fix.text if kept else f"change it in {named}.", tuple(kept)))
 
 
-def _problems(rule: Rule, subject: Subject, old: Subject | None, setup: Setup) -> Problems | NotJudged | ExpressionError:
+def _checked(setup: Setup, subject: Subject, old: WorkloadView | None) -> CheckSubject:
+    return CheckSubject(subject.view, old, partial(is_injected, setup, subject))
+
+
+def _problems(rule: Rule, subject: Subject, checked: CheckSubject) -> Problems | NotJudged | ExpressionError:
     if rule.check is not None:
-        heard = CheckSubject(subject.view, old.view if old is not None else None, partial(is_injected, setup, subject))
-        return CHECKS[rule.check].run(heard, rule.parameters)
+        return CHECKS[rule.check].run(checked, rule.parameters)
     if rule.expression is None:
         return ()
-    old_object = old.view.object if old is not None else None
+    old_object = checked.old.object if checked.old is not None else None
     answer = rule.expression.evaluate(subject, old_object)
     if isinstance(answer, bool):
         return () if answer else (_expressed(rule, subject, old_object),)
@@ -202,7 +208,7 @@ def _before(policy: Policy, rule: Rule, hearing: Hearing) -> dict[str, Problem] 
         return None
     if not applies(rule, policy, old):
         return {}
-    problems = _problems(rule, old, old, hearing.setup)
+    problems = _problems(rule, old, _checked(hearing.setup, old, old.view))
     if isinstance(problems, (NotJudged, ExpressionError)):
         return {}
     return {problem.key: problem for problem in _sorted_out(problems)[0]}
@@ -239,14 +245,14 @@ def _exception(rule: Rule, hearing: Hearing) -> PolicyException | list[str]:
     return unknown
 
 
-def _holds(matcher: Matcher | None, subject: Subject) -> bool | None:
+def holds(matcher: Matcher | None, subject: Subject) -> bool | None:
+    """Whether a match holds; one that is not there always does."""
     return True if matcher is None else matcher(subject)
 
 
 def _unknown(rule: Rule, mode: Mode, unknown: Sequence[str]) -> Finding:
     words = tuple(dict.fromkeys(unknown))
-    finding = _finding(rule, mode, Result.NOT_JUDGED, Problem(f"not known: {', '.join(words)}"))
-    return replace(finding, unknown=words)
+    return _finding(rule, mode, Result.NOT_JUDGED, Problem(f"not known: {', '.join(words)}"), words)
 
 
 def _broken(rule: Rule, hearing: Hearing, error: Exception) -> Finding:
@@ -255,7 +261,7 @@ def _broken(rule: Rule, hearing: Hearing, error: Exception) -> Finding:
     return _finding(rule, mode, Result.ERROR, problem)
 
 
-def _finding(rule: Rule, mode: Mode, result: Result, problem: Problem) -> Finding:
+def _finding(rule: Rule, mode: Mode, result: Result, problem: Problem, unknown: tuple[str, ...] = ()) -> Finding:
     return Finding(
         rule=rule.id,
         check=rule.check or "cel",
@@ -271,4 +277,5 @@ def _finding(rule: Rule, mode: Mode, result: Result, problem: Problem) -> Findin
         at_most=problem.at_most,
         refuses_on_error=rule.refuse_on_error,
         help=rule.help,
+        unknown=unknown,
     )

@@ -31,11 +31,9 @@ from itertools import islice
 from signalbox.fieldpath import Path, value_at
 from signalbox.inject.plan import Plan
 from signalbox.inject.target import Target
-from signalbox.workload.accelerators import claimed_accelerators, container_accelerators, containers_of
+from signalbox.workload.accelerators import containers_of, holds_accelerators
 from signalbox.workload.containers import MAX_CONTAINERS
 from signalbox.workload.kinds.kind import members
-
-_NO_QUANTITY = (0, "0", "")
 
 
 def inject(plan: Plan, target: Target) -> None:
@@ -65,8 +63,5 @@ def _accelerated(target: Target) -> Iterator[Path]:
             # A program that fields of the kind's own describe is no container of this template.
             if path[:-2] != template.spec_path:
                 continue
-            asked = container_accelerators(container, signs)
-            if any(quantity not in _NO_QUANTITY for _, _, quantity in asked) or any(
-                True for _ in claimed_accelerators(container, template, signs)
-            ):
+            if holds_accelerators(container, template, signs):
                 yield (*path, "env")

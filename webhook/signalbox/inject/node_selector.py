@@ -22,7 +22,6 @@ After:
 
 from signalbox.inject.plan import Plan
 from signalbox.inject.target import Target
-from signalbox.workload.accelerators import template_accelerators
 from signalbox.workload.kinds.kind import mapping
 
 
@@ -32,8 +31,8 @@ def inject(plan: Plan, target: Target) -> None:
         return
     view = target.view
     only_accelerated = view.accelerators.any
-    for template in view.templates:
-        if not template.writable or (only_accelerated and not template_accelerators(template, view.signs).evidence):
+    for template, accelerators in zip(view.templates, view.template_accelerators, strict=True):
+        if not template.writable or (only_accelerated and not accelerators.evidence):
             continue
         users = mapping(template.spec.get("nodeSelector"))
         wanted = {}

@@ -116,8 +116,10 @@ class Target:
 
     def _can_be_recorded(self, path: Path) -> bool:
         """Whether a field's name leads back to it: of two list members with one name only the first could be found again."""
-        last = next((index for index in range(len(path) - 1, -1, -1) if type(path[index]) is int), None)
-        if last is None:
+        for last in range(len(path) - 1, -1, -1):
+            if type(path[last]) is int:
+                break
+        else:
             return True
         member = path[: last + 1]
         known = self._leads_back.get(member)

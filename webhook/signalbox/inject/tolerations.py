@@ -23,7 +23,6 @@ After:
 from signalbox.fieldpath import value_at
 from signalbox.inject.plan import Plan, covers
 from signalbox.inject.target import Target
-from signalbox.workload.accelerators import template_accelerators
 from signalbox.workload.kinds.kind import members
 
 
@@ -33,7 +32,7 @@ def inject(plan: Plan, target: Target) -> None:
         return
     signs = target.view.signs
     accelerator_taints = {sign.toleration for sign in signs.accelerators}
-    for template in target.view.templates:
+    for template, accelerators in zip(target.view.templates, target.view.template_accelerators, strict=True):
         if not template.writable:
             continue
         path = (*template.spec_path, "tolerations")
@@ -42,7 +41,7 @@ def inject(plan: Plan, target: Target) -> None:
             key = planned.value.get("key")
             if key in accelerator_taints:
                 if asked is None:
-                    asked = _taints(template_accelerators(template, signs).resources, target)
+                    asked = _taints(accelerators.resources, target)
                 if key not in asked:
                     continue
             present = value_at(target.recorder.object, path)

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 
 from signalbox.fieldpath import FieldPathError, parse_path
 from signalbox.policy.signs_document import Metadata
+from signalbox.workload.judgement import SignedType
 from signalbox.workload.kinds.declared import Accelerators, Declaration, Template, declared_kind
 from signalbox.workload.kinds.kind import WorkloadKind
 from signalbox.workload.kinds.table import KINDS
@@ -99,19 +100,7 @@ class KindSpec(_Strict):
     suspend: PlainPath | None = None
     priority: list[PlainPath] = []
     restarts: PlainPath | None = None
-    type: (
-        Literal[
-            "training",
-            "fine-tuning",
-            "evaluation",
-            "batch-inference",
-            "data-processing",
-            "benchmark",
-            "interactive",
-            "inference",
-        ]
-        | None
-    ) = None
+    type: SignedType | None = None
     typeDecides: bool = False
     framework: Annotated[str, Field(min_length=1)] | None = None
 

@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from signalbox.workload.judgement import SignedType
+
 Name = Annotated[str, Field(min_length=1)]
 Names = Annotated[list[Name], Field(min_length=1)]
 
@@ -101,9 +103,7 @@ class VocabularyEntry(_Entry):
 class TypeEntry(VocabularyEntry):
     """What speaks for one type. Earlier entries are more specific: they win over later ones."""
 
-    type: Literal[
-        "training", "fine-tuning", "evaluation", "batch-inference", "data-processing", "benchmark", "interactive", "inference"
-    ]
+    type: SignedType
 
 
 class FrameworkEntry(VocabularyEntry):

@@ -13,11 +13,11 @@ import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
+from signalbox.process.ending import end_process
 from signalbox.process.logs import Log
 
 _LOOK_SECONDS = 0.5
 _PAUSE_SECONDS = 5.0
-_STOP_SECONDS = 2.0
 
 
 class OnDemand:
@@ -51,15 +51,7 @@ class OnDemand:
     def stop(self) -> None:
         """Start none any more, and end the one there is."""
         self._stopping.set()
-        process = self._process
-        if process is None or process.poll() is not None:
-            return
-        process.terminate()
-        try:
-            process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end_process(self._process)
 
     def _serve(self) -> None:
         while not self._stopping.is_set():

@@ -15,10 +15,10 @@ def cluster_health(live: LiveCluster) -> Mapping[str, object]:
     return {
         "unknown": live.missing(),
         "stale": {
-            one.kind: {"seconds": int(now - one.contact), "fault": one.fault}
-            for one in status
+            kind: {"seconds": int(now - one.contact), "fault": one.fault}
+            for kind, one in status.items()
             if one.contact and now - one.contact > _STALE_SECONDS
         },
-        "faults": {one.kind: one.fault for one in status if one.fault},
-        "unread": {one.kind: one.unread for one in status if one.unread},
+        "faults": {kind: one.fault for kind, one in status.items() if one.fault},
+        "unread": {kind: one.unread for kind, one in status.items() if one.unread},
     }

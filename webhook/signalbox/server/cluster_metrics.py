@@ -35,14 +35,14 @@ class ClusterMeters(Collector):
         failures = CounterMetricFamily(
             "signalbox_cluster_watch_failures", "Lists and watches that failed, by reason.", labels=("kind", "reason")
         )
-        for one in read_status(self._directory):
+        for kind, one in read_status(self._directory).items():
             if one.contact:
-                age.add_metric((one.kind,), max(0.0, now - one.contact))
-            known.add_metric((one.kind,), float(one.state != "unknown"))
-            objects.add_metric((one.kind,), one.objects)
-            unread.add_metric((one.kind,), one.unread)
+                age.add_metric((kind,), max(0.0, now - one.contact))
+            known.add_metric((kind,), float(one.state != "unknown"))
+            objects.add_metric((kind,), one.objects)
+            unread.add_metric((kind,), one.unread)
             for reason, count in one.failures.items():
-                failures.add_metric((one.kind, reason), count)
+                failures.add_metric((kind, reason), count)
         yield from (age, known, objects, unread, failures)
         text = "Times the watching process ended and was started again."
         yield CounterMetricFamily("signalbox_cluster_watch_restarts", text, value=self._process.restarts)

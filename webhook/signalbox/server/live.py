@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,8 +13,10 @@ import orjson
 from signalbox.cluster.journal import JournalReader
 from signalbox.cluster.resources import POLICY_OBJECTS, WATCHED
 from signalbox.cluster.state import ClusterState
+from signalbox.cluster.watch_status import KindStatus
 from signalbox.configuration import SetupFiles
 from signalbox.last_good import LastGoodError, config_map_path, kept_bytes, unpack
+from signalbox.process.ending import end_process
 from signalbox.process.logs import Log
 from signalbox.review import JsonObject
 from signalbox.server.options import ClusterOptions
@@ -24,7 +26,6 @@ _FIRST_LOOK_SECONDS = 0.02
 _RESTART_SECONDS = 2.0
 _LONGEST_RESTART_SECONDS = 60.0
 _SILENT_SECONDS = 60.0
-_STOP_SECONDS = 2.0
 # A folder of policies is applied in less.
 _LONGEST_UNSETTLED_SECONDS = 5.0
 
@@ -139,26 +140,13 @@ class LiveCluster:
             return None
 
 
-@dataclass(frozen=True, slots=True)
-class WatchStatus:
-    """How the watch of one kind stands: ``KindStatus`` as it was written down."""
-
-    kind: str
-    state: str
-    contact: float
-    objects: int
-    unread: int
-    failures: Mapping[str, int]
-    fault: str
-
-
-def read_status(directory: Path) -> list[WatchStatus]:
-    """How each watch stands; empty before the first word of the watching process."""
+def read_status(directory: Path) -> dict[str, KindStatus]:
+    """How the watch of each kind stands; empty before the first word of the watching process."""
     try:
         found = orjson.loads((directory / STATUS).read_bytes())
     except (FileNotFoundError, orjson.JSONDecodeError):
-        return []
-    return [WatchStatus(kind, **one) for kind, one in found.items()]
+        return {}
+    return {kind: KindStatus(**one) for kind, one in found.items()}
 
 
 @dataclass(slots=True)
@@ -222,14 +210,7 @@ class WatchProcess:
     def stop(self) -> None:
         """End it, for good."""
         process, self._process = self._process, None
-        if process is None or process.poll() is not None:
-            return
-        process.terminate()
-        try:
-            process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end_process(process)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ from signalbox.workload.kinds.kind import PodTemplate, mapping, members
 from signalbox.workload.signs import Signs
 from signalbox.workload.vocabulary import MAX_NAME, name_words
 
+_NO_QUANTITY = (0, "0", "")
+
 
 @dataclass(frozen=True, slots=True)
 class Accelerators:
@@ -92,6 +94,16 @@ def claimed_accelerators(container: JsonObject, template: PodTemplate, signs: Si
         words = name_words(f"{name[:MAX_NAME]} {named.get(name, '')}")
         if signs.accelerator_claims.intersection(words):
             yield index, name
+
+
+def holds_accelerators(container: JsonObject, template: PodTemplate, signs: Signs) -> bool:
+    """Whether a container holds accelerators, as a resource or as a claim.
+
+    A quantity of zero holds nothing; a placeholder may hold some.
+    """
+    if any(quantity not in _NO_QUANTITY for _, _, quantity in container_accelerators(container, signs)):
+        return True
+    return any(claimed_accelerators(container, template, signs))
 
 
 def _claims_by_name(spec: JsonObject) -> dict[str, str]:
@@ -193,16 +205,15 @@ def _annotated(template: PodTemplate, signs: Signs, running: dict[str, Quantity]
     return False
 
 
-def sum_accelerators(templates: tuple[PodTemplate, ...], signs: Signs) -> Accelerators:
-    """All templates together: summed in total, the largest per Pod."""
+def sum_accelerators(templates: tuple[PodTemplate, ...], parts: tuple[TemplateAccelerators, ...], signs: Signs) -> Accelerators:
+    """All templates together, with each one's part: summed in total, the largest per Pod."""
     per_pod: Quantity = 0
     total: Quantity = 0
     placeholder = False
     resources: dict[str, None] = {}
     vendors: dict[str, None] = {}
     evidence: list[Evidence] = []
-    for template in templates:
-        part = template_accelerators(template, signs)
+    for template, part in zip(templates, parts, strict=True):
         placeholder = placeholder or part.placeholder
         evidence += part.evidence
         pod = sum(part.per_pod.values(), 0)

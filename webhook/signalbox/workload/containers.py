@@ -6,7 +6,7 @@ from weakref import ReferenceType, ref
 
 from signalbox.fieldpath import Path
 from signalbox.review import JsonObject
-from signalbox.workload.accelerators import claimed_accelerators, container_accelerators, containers_of
+from signalbox.workload.accelerators import containers_of, holds_accelerators
 from signalbox.workload.budget import CODE_CHARACTER, MOUNT, Budget
 from signalbox.workload.command import Invocation, Variable, literal_env, read_variables
 from signalbox.workload.kinds.kind import Asked, PodTemplate, Program, members
@@ -19,7 +19,6 @@ from signalbox.workload.started import Started
 # Of an object with more containers not all are read.
 MAX_CONTAINERS = 256
 _MAX_MOUNTS = 1024
-_NO_QUANTITY = (0, "0", "")
 TOO_LONG = "too long to be read to its end"
 
 
@@ -112,11 +111,7 @@ class ContainerView:
     def accelerated(self) -> bool:
         """Whether it holds accelerators, as a resource or as a claim."""
         if self._accelerated is None:
-            # A quantity of zero holds nothing; a placeholder may hold some.
-            held = container_accelerators(self.body, self._signs)
-            self._accelerated = any(quantity not in _NO_QUANTITY for _, _, quantity in held) or any(
-                claimed_accelerators(self.body, self.template, self._signs)
-            )
+            self._accelerated = holds_accelerators(self.body, self.template, self._signs)
         return self._accelerated
 
     def place(self, section: str, index: int) -> Path:

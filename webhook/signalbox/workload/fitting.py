@@ -12,6 +12,7 @@ from signalbox.fieldpath import value_at
 from signalbox.quantity import Quantity, parse_quantity
 from signalbox.workload.flavors import Conflict, FlavorGroup
 from signalbox.workload.kinds.kind import PodTemplate, mapping
+from signalbox.workload.lazy import lazy
 from signalbox.workload.requests import Amounts, pod_requests
 from signalbox.workload.view import WorkloadView
 
@@ -24,14 +25,18 @@ _WHOLE = ("once", "schedule", "open")
 _MOST_STEPS = 2000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PodSet:
-    """Pods of one template that start together: ``pods`` of them, each asking for ``per_pod``."""
+    """Pods of one template that start together: ``pods`` of them."""
 
     name: str
     template: PodTemplate
     pods: int
-    per_pod: Amounts
+
+    @lazy
+    def per_pod(self) -> Amounts:
+        """What each of them asks for: nobody wants to know it where nothing is known of the queue and the namespace."""
+        return pod_requests(self.template)
 
     def total(self, resource: str) -> Quantity:
         """What all of its Pods ask for together."""
@@ -63,7 +68,7 @@ def pod_sets(view: WorkloadView) -> tuple[PodSet, ...]:
         pods = 1 if template.pods is None else template.pods
         if pods:
             pods = _least(view, pods) if whole else 1
-            found.append(PodSet(template.name, template, pods, pod_requests(template)))
+            found.append(PodSet(template.name, template, pods))
     return tuple(found) if whole or len(found) < 2 else tuple(sorted(found, key=_largest)[-1:])
 
 

@@ -2,22 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 from signalbox.fieldpath import Path, format_path
 
 TRAINING_TYPES = frozenset({"distributed-training", "training", "fine-tuning"})
-TYPES = (
-    "distributed-training",
-    "training",
-    "fine-tuning",
-    "evaluation",
-    "batch-inference",
-    "data-processing",
-    "benchmark",
-    "interactive",
-    "inference",
-)
+# What a single sign can say: that training is distributed is seen only from the whole workload.
+SignedType = Literal[
+    "training", "fine-tuning", "evaluation", "batch-inference", "data-processing", "benchmark", "interactive", "inference"
+]
+WorkloadType = Literal["distributed-training", SignedType]
+TYPES: tuple[str, ...] = get_args(WorkloadType)
 SPOT_STATES = ("demanded", "preferred", "permitted", "no")
 CHECKPOINT_STATES = ("durable", "ephemeral", "none", "unknown")
 RESUME_STATES = ("resumes", "starts-over", "unsaid", "unknown")

@@ -5,6 +5,7 @@ QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 # Ray's kinds a label.
 SCHEDULER_QUEUE_LABELS = ("kai.scheduler/queue", "runai/queue", "volcano.sh/queue-name")
 SCHEDULER_QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
+TEAM_LABEL = "workload.ai/team"
 TYPE_LABEL = "workload.ai/type"
 FRAMEWORK_LABEL = "workload.ai/framework"
 CHECKPOINT_LABEL = "workload.ai/checkpoint"

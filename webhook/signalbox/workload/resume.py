@@ -15,7 +15,7 @@ from signalbox.workload.containers import TOO_LONG, ContainerView
 from signalbox.workload.judgement import Evidence, Judgement
 from signalbox.workload.meaning import ReadBack, meaning_of
 from signalbox.workload.signs import Signs
-from signalbox.workload.storage import same_place
+from signalbox.workload.storage import ONLY_PLACEHOLDER, same_place
 from signalbox.workload.vocabulary import MAX_NAME, name_words
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _PRECEDENCE = ("resumes", "unknown", "starts-over")
 _OFF = frozenset({"false", "no", "none", "null", "0", "off", "never", "disable", "disabled"})
 _ON = frozenset({"", "true", "yes", "1", "on", "auto", "allow", "must", "latest", "last", "best"})
-_WHOLE_PLACEHOLDER = re.compile(r"\$\([^)]*\)\Z|\$\{[^}]*\}\Z|\$\w+\Z")
 _PARTS = re.compile(r"[./]")
 _LOOKS = frozenset({"-d", "-e", "-f", "-s", "-r"})
 _MAX_EVIDENCE = 16
@@ -87,7 +86,7 @@ def _of_container(container: ContainerView, signs: Signs) -> Iterator[_Found]:
     for value, seen in loaded:
         if value.lower() in _ON or any(same_place(value, place) for place in saved):
             yield "resumes", Evidence(seen.path, seen.value, "reads what it saves")
-        elif _WHOLE_PLACEHOLDER.match(value):
+        elif ONLY_PLACEHOLDER.match(value):
             yield "unknown", seen
     yield from _by_code(container, signs)
     yield from _by_test(container, saved, signs)
@@ -95,7 +94,7 @@ def _of_container(container: ContainerView, signs: Signs) -> Iterator[_Found]:
 
 def _said(reads_back: ReadBack, value: str, seen: Evidence) -> _Found:
     lowered = value.lower()
-    if _WHOLE_PLACEHOLDER.match(value):
+    if ONLY_PLACEHOLDER.match(value):
         return "unknown", seen
     if reads_back == "anew":
         return ("unknown" if lowered in _OFF else "starts-over"), seen

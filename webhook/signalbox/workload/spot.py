@@ -12,7 +12,7 @@ from signalbox.workload.accelerators import containers_of
 from signalbox.workload.judgement import SPOT_STATES, Evidence, Judgement
 from signalbox.workload.kinds.kind import PodTemplate, mapping, members
 from signalbox.workload.signs import Signs, SpotLabel
-from signalbox.workload.spot_queue import judge_queue
+from signalbox.workload.spot_queue import NOT_SPOT, judge_queue
 
 if TYPE_CHECKING:
     from signalbox.workload.view import WorkloadView
@@ -178,8 +178,7 @@ def _tolerated(tolerations: list[Any], spec: Path, signs: Signs) -> list[Evidenc
                 found.append(Evidence(path, "operator: Exists", _EVERY_TAINT))
             continue
         label = signs.spot_by_key.get(key) if isinstance(key, str) else None
-        # Taints carry values of their own (`present`), so only a plainly false one rules the toleration out.
-        if label is not None and (operator == "Exists" or _text(value).lower() not in ("false", "on-demand", "ondemand")):
+        if label is not None and (operator == "Exists" or _text(value).lower() not in NOT_SPOT):
             found.append(Evidence(path, f"{key}={_text(value)}" if value is not None else _text(key)))
     return found
 

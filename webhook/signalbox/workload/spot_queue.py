@@ -19,7 +19,8 @@ from signalbox.workload.signs import Signs
 if TYPE_CHECKING:
     from signalbox.workload.view import WorkloadView
 
-_NOT_SPOT = ("false", "on-demand", "ondemand")
+# Taints carry values of their own (`present`), so only a plainly false one says that nodes are not spot.
+NOT_SPOT = ("false", "on-demand", "ondemand")
 # What work without accelerators is queued by.
 _PLAIN = frozenset({"cpu", "memory"})
 
@@ -93,9 +94,8 @@ def is_spot(flavor: ResourceFlavor, signs: Signs) -> bool:
         label = signs.spot_by_key.get(key)
         if label is not None and label.matches(value):
             return True
-    # Taints carry values of their own (`present`), so only a plainly false one rules it out.
     return any(
-        taint.get("key") in signs.spot_by_key and str(taint.get("value")).lower() not in _NOT_SPOT
+        taint.get("key") in signs.spot_by_key and str(taint.get("value")).lower() not in NOT_SPOT
         for taint in flavor.taints
         if isinstance(taint.get("key"), str)
     )

@@ -206,13 +206,13 @@ class Storage:
         return found or self._view.claimed_volumes.get(name, ("", {}))
 
 
-_ONLY_PLACEHOLDER = re.compile(r"\$\([^)]*\)\Z|\$\{[^}]*\}\Z|\$\w+\Z")
+ONLY_PLACEHOLDER = re.compile(r"\$\([^)]*\)\Z|\$\{[^}]*\}\Z|\$\w+\Z")
 
 
 def same_place(one: str, other: str) -> bool:
     """Whether two texts lead to one place, or one of them below the other."""
     one, other = (text.strip("\"'").rstrip("/*") or "/" for text in (one, other))
-    if one != other and (_ONLY_PLACEHOLDER.match(one) or _ONLY_PLACEHOLDER.match(other)):
+    if one != other and (ONLY_PLACEHOLDER.match(one) or ONLY_PLACEHOLDER.match(other)):
         return False
     return one == other or one.startswith(other.rstrip("/") + "/") or other.startswith(one.rstrip("/") + "/")
 

@@ -12,7 +12,7 @@ from signalbox.fieldpath import Path, value_at
 from signalbox.review import JsonObject
 from signalbox.workload import checkpoint, framework, resume, spot
 from signalbox.workload import type as type_judgement
-from signalbox.workload.accelerators import Accelerators, sum_accelerators
+from signalbox.workload.accelerators import Accelerators, TemplateAccelerators, sum_accelerators, template_accelerators
 from signalbox.workload.containers import ContainerView, read_containers
 from signalbox.workload.copies import Copy, read_copies
 from signalbox.workload.judgement import TRAINING_TYPES, Judgement
@@ -167,7 +167,12 @@ class WorkloadView:
     @lazy
     def accelerators(self) -> Accelerators:
         """Accelerators per Pod and in total."""
-        return sum_accelerators(self.templates, self.signs)
+        return sum_accelerators(self.templates, self.template_accelerators, self.signs)
+
+    @lazy
+    def template_accelerators(self) -> tuple[TemplateAccelerators, ...]:
+        """What one Pod of each template asks for, in their order."""
+        return tuple([template_accelerators(template, self.signs) for template in self.templates])
 
     @lazy
     def acts_as(self) -> WorkloadKind:

@@ -7,6 +7,7 @@ from typing import Literal
 from signalbox.finding import Finding, Result
 from signalbox.policy.mode import Mode
 from signalbox.review import JsonObject, Operation, Request, UserInfo
+from signalbox.workload.labels import TEAM_LABEL
 
 Decision = Literal["refused", "warned", "audited", "error", "allowed"]
 DECISIONS: tuple[Decision, ...] = ("refused", "error", "warned", "audited", "allowed")
@@ -90,15 +91,20 @@ class LedgerEntry:
     id: int = 0
 
     @property
+    def shown_name(self) -> str:
+        """``llama-*`` where generateName makes the name; empty without either."""
+        return self.name or (f"{self.generate_name}*" if self.generate_name else "")
+
+    @property
     def subject(self) -> str:
         """``Job team-a/llama-*``: what it was about, the same for every object that one generateName makes."""
-        shown = self.name or (f"{self.generate_name}*" if self.generate_name else "without a name")
+        shown = self.shown_name or "without a name"
         return f"{self.kind} {self.namespace}/{shown}" if self.namespace else f"{self.kind} {shown}"
 
     @property
     def team(self) -> str:
         """Who answers for it: the team's label, else the namespace."""
-        return self.labels.get("workload.ai/team") or self.namespace
+        return self.labels.get(TEAM_LABEL) or self.namespace
 
 
 @dataclass(frozen=True, slots=True)

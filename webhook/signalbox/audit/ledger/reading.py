@@ -1,6 +1,7 @@
 """Reading a ledger: entries in chunks, counts for reports and the page, and what can be judged again."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -136,28 +137,13 @@ class Ledger:
             last = rows[-1].id
             left = None if left is None else left - len(rows)
 
-    def _reading(self) -> "_Reading":
-        return _Reading(self._engine)
-
-
-class _Reading:
-    """A connection whose failures are told as LedgerError."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._connection: Connection | None = None
-
-    def __enter__(self) -> Connection:
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        """A connection whose failures are told as LedgerError."""
         try:
-            self._connection = self._engine.connect()
+            with self._engine.connect() as connection:
+                yield connection
         except SQLAlchemyError as error:
-            raise LedgerError(trouble_of(error), f"the ledger cannot be read: {words_of(error)}") from error
-        return self._connection
-
-    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
-        if self._connection is not None:
-            self._connection.close()
-        if isinstance(error, SQLAlchemyError):
             raise LedgerError(trouble_of(error), f"the ledger cannot be read: {words_of(error)}") from error
 
 

@@ -50,13 +50,12 @@ _TOO_DEEP = "what stands deeper than 200 levels"
 class Redacted:
     """The objects without what must not be kept.
 
-    ``doubts`` names, in words, what was taken away though a judgement reads it; ``removed`` counts all that was.
+    ``doubts`` names, in words, what was taken away though a judgement reads it.
     """
 
     object: JsonObject | None
     old_object: JsonObject | None
     doubts: tuple[str, ...] = ()
-    removed: int = 0
 
 
 def redact(
@@ -71,7 +70,7 @@ def redact(
     new_object = None if obj is None else walk.value(obj, 0)
     new_old = None if old is None else walk.value(old, 0)
     walk.fill_environments()
-    return Redacted(new_object, new_old, tuple(walk.doubts), walk.removed)
+    return Redacted(new_object, new_old, tuple(walk.doubts))
 
 
 def mask(text: str) -> str:
@@ -82,7 +81,7 @@ def mask(text: str) -> str:
 class _Walk:
     """One pass over the objects of a request. Environments come last: what a command refers to must be known by then."""
 
-    __slots__ = ("_environments", "_injected", "_numbers", "_references", "_rules", "_runtimes", "_signs", "doubts", "removed")
+    __slots__ = ("_environments", "_injected", "_numbers", "_references", "_rules", "_runtimes", "_signs", "doubts")
 
     def __init__(self, rules: Redaction, signs: Signs, injected: Collection[tuple[str, str]]) -> None:
         self._rules = rules
@@ -94,11 +93,9 @@ class _Walk:
         self._environments: list[tuple[Any, Any]] = []
         self._runtimes: list[tuple[JsonObject, JsonObject, str]] = []
         self.doubts: dict[str, None] = {}
-        self.removed = 0
 
     def mark(self, text: object) -> str:
         """What stands in for a value."""
-        self.removed += 1
         return f"<removed {self._numbers.setdefault(str(text), len(self._numbers) + 1)}>"
 
     def value(self, value: Any, depth: int, within: bool = False) -> Any:
@@ -224,7 +221,6 @@ class _Walk:
         for field, entry in entries.items():
             variable = _RECORDED_VARIABLE.search(field)
             if variable is not None and not self._may_stay(variable.group(1)):
-                self.removed += 1
                 continue
             kept[field] = self.value(entry, 0)
         return orjson.dumps(kept).decode()

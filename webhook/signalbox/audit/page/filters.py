@@ -75,6 +75,11 @@ class Filters:
         """Whether some of the workloads are left out."""
         return bool(self.team or self.namespace or self.kind)
 
+    @property
+    def divides_teams(self) -> bool:
+        """Whether of one team some of the workloads are left out."""
+        return bool(self.namespace or self.kind or self.rule)
+
     def as_query(self) -> dict[str, str]:
         """The parts of an address that are not as they are by themselves."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}

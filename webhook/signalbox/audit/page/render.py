@@ -9,9 +9,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from signalbox.audit.html import number
 from signalbox.audit.page.chart import share
 from signalbox.audit.page.filters import SPANS, Filters, address
+from signalbox.audit.words import number, plural
 
 TEMPLATES = Path(__file__).with_name("templates")
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
@@ -56,11 +56,6 @@ def days_left(until: Any, now: datetime) -> str:
     if days < 0:
         return f"over for {-days} day{'' if days == -1 else 's'}"
     return "ends today" if days == 0 else f"ends in {days} day{'' if days == 1 else 's'}"
-
-
-def plural(count: float, thing: str, things: str = "") -> str:
-    """``1 workload``, ``2 workloads``."""
-    return f"{number(count)} {thing if count == 1 else things or thing + 's'}"
 
 
 def visible(value: Any) -> Any:

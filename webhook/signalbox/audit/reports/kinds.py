@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from signalbox.apiserver.connection import ApiServer
-from signalbox.apiserver.error import ApiError
 from signalbox.workload.kinds.kind import mapping, members
 
 
@@ -38,10 +37,5 @@ def report_kinds(api: ApiServer) -> tuple[ReportKind, ...]:
 
 
 def _is_served(api: ApiServer, kind: ReportKind) -> bool:
-    try:
-        answer = api.get(f"/apis/{kind.api_version}")
-    except ApiError as error:
-        if error.not_found:
-            return False
-        raise
+    answer = api.find(f"/apis/{kind.api_version}") or {}
     return any(mapping(resource).get("name") == kind.plural for resource in members(answer.get("resources")))

@@ -5,7 +5,7 @@ Anything may stand in any of them: what cannot be read is as good as absent, and
 
 import base64
 import binascii
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from signalbox.certs.authority import UNREADABLE, Authority, is_authority, pem
 from signalbox.certs.validity import check_pair
 from signalbox.review import JsonObject
+from signalbox.workload.kinds.kind import mapping
 
 AUTHORITY_SECRET = "signalbox-ca"  # noqa: S105 - the name of a Secret
 SERVING_SECRET = "signalbox-tls"  # noqa: S105
@@ -133,14 +134,14 @@ def read_serving(secret: JsonObject | None, now: datetime) -> HeldServing:
 
 def read_configuration(plural: str, configuration: JsonObject, service: str, namespace: str) -> HeldConfiguration:
     """The entries of a webhook configuration that lead to our Service."""
-    metadata = _mapping(configuration.get("metadata"))
+    metadata = mapping(configuration.get("metadata"))
     webhooks = configuration.get("webhooks")
     entries = [
         Entry(index, str(webhook.get("name")), _bytes(client.get("caBundle")))
         for index, webhook in enumerate(webhooks if isinstance(webhooks, list) else ())
         if isinstance(webhook, dict)
-        and (client := _mapping(webhook.get("clientConfig")))
-        and (_mapping(client.get("service")).get("name"), _mapping(client.get("service")).get("namespace"))
+        and (client := mapping(webhook.get("clientConfig")))
+        and (mapping(client.get("service")).get("name"), mapping(client.get("service")).get("namespace"))
         == (service, namespace)
     ]
     return HeldConfiguration(
@@ -154,7 +155,7 @@ def read_configuration(plural: str, configuration: JsonObject, service: str, nam
 
 def is_of_certificate_manager(obj: JsonObject | None) -> bool:
     """Whether cert-manager writes certificates into this object."""
-    annotations = _mapping(_mapping((obj or {}).get("metadata")).get("annotations"))
+    annotations = mapping(mapping((obj or {}).get("metadata")).get("annotations"))
     return any(name.startswith(CERTIFICATE_MANAGER) for name in annotations)
 
 
@@ -196,7 +197,7 @@ def _names_its_key(certificate: x509.Certificate) -> bool:
 
 
 def _data(secret: JsonObject) -> dict[str, bytes]:
-    return {str(key): _bytes(value) for key, value in _mapping(secret.get("data")).items()}
+    return {str(key): _bytes(value) for key, value in mapping(secret.get("data")).items()}
 
 
 def _bytes(value: Any) -> bytes:
@@ -204,7 +205,3 @@ def _bytes(value: Any) -> bytes:
         return base64.b64decode(value, validate=True) if isinstance(value, str) else b""
     except (binascii.Error, ValueError):
         return b""
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}

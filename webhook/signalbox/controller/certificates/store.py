@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from signalbox.apiserver.connection import JSON_PATCH, ApiServer
-from signalbox.apiserver.error import ApiError
 from signalbox.controller.certificates.plan import WriteBundles
 from signalbox.controller.certificates.state import (
     AUTHORITY_SECRET,
@@ -46,8 +45,8 @@ class CertificateStore:
 
         Configurations first: a leader that has been overtaken then sees the newer CA, or fails at the older configuration.
         """
-        raw = [(one.plural, found) for one in self.shipped if (found := self._get(one.path)) is not None]
-        authority, serving = self._get(self._secret(AUTHORITY_SECRET)), self._get(self._secret(SERVING_SECRET))
+        raw = [(one.plural, found) for one in self.shipped if (found := self.api.find(one.path)) is not None]
+        authority, serving = self.api.find(self._secret(AUTHORITY_SECRET)), self.api.find(self._secret(SERVING_SECRET))
         state = State(
             read_authority(authority, now),
             read_serving(serving, now),
@@ -89,11 +88,3 @@ class CertificateStore:
 
     def _secret(self, name: str = "") -> str:
         return f"/api/v1/namespaces/{self.namespace}/secrets" + (f"/{name}" if name else "")
-
-    def _get(self, path: str) -> JsonObject | None:
-        try:
-            return self.api.get(path)
-        except ApiError as error:
-            if error.not_found:
-                return None
-            raise

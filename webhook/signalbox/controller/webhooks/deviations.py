@@ -11,6 +11,7 @@ import orjson
 
 from signalbox.controller.webhooks.shipped import Shipped
 from signalbox.review import JsonObject
+from signalbox.workload.kinds.kind import mapping
 
 # What the API server fills in where nothing is written, so that what is absent on one side is no difference.
 _DEFAULTS: Mapping[str, Any] = {
@@ -75,7 +76,7 @@ def _differences(shipped: JsonObject, found: JsonObject) -> Iterator[tuple[str, 
 
 
 def _service(shipped: JsonObject, found: JsonObject) -> Iterator[tuple[str, str]]:
-    wanted, present = (_mapping(_mapping(one.get("clientConfig")).get("service")) for one in (shipped, found))
+    wanted, present = (mapping(mapping(one.get("clientConfig")).get("service")) for one in (shipped, found))
     # The port is left out: another one is followed by the Service, or is seen at once.
     for key in ("namespace", "name", "path"):
         if wanted.get(key) != present.get(key):
@@ -129,10 +130,6 @@ def _or(webhook: JsonObject, field: str, default: Any) -> Any:
 
 def _texts(value: Any) -> list[str]:
     return [str(one) for one in value] if isinstance(value, list) else []
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _listed(texts: list[str]) -> str:

@@ -8,26 +8,14 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from signalbox.apiserver.connection import ApiServer
-from signalbox.apiserver.error import ApiError
 from signalbox.controller.webhooks.deviations import Deviation, deviations
 from signalbox.controller.webhooks.shipped import Shipped
 from signalbox.process.logs import Log
-from signalbox.review import JsonObject
-
-
-def read_configuration_of(api: ApiServer, shipped: Shipped) -> JsonObject | None:
-    """The configuration as the cluster has it, None where it is not there. Raises ApiError."""
-    try:
-        return api.get(shipped.path)
-    except ApiError as error:
-        if error.not_found:
-            return None
-        raise
 
 
 def all_deviations(api: ApiServer, shipped: Iterable[Shipped], *, fails_open: bool) -> list[Deviation]:
     """The deviations of every configuration. Raises ApiError."""
-    return [found for one in shipped for found in deviations(one, read_configuration_of(api, one), fails_open=fails_open)]
+    return [found for one in shipped for found in deviations(one, api.find(one.path), fails_open=fails_open)]
 
 
 @dataclass(slots=True, eq=False)

@@ -37,7 +37,7 @@ def accelerators_view(look: Look) -> bytes:
         look=look,
         here="/accelerators",
         tally=tally,
-        partial=bool(look.filters.namespace or look.filters.kind or look.filters.rule),
+        partial=look.filters.divides_teams,
         types=types,
         rows=rows[:_MOST_TEAMS],
         more=max(0, len(rows) - _MOST_TEAMS),
@@ -50,7 +50,7 @@ def _tally(look: Look) -> Tally | None:
     if look.scan is None:
         return None
     filters = look.filters
-    if filters.namespace or filters.kind or filters.rule:
+    if filters.divides_teams:
         # The sums of a scan are by team and type: of anything else only the workloads with findings are known.
         return chosen(filters.subjects(look.scan))
     whole = look.scan.tally

@@ -76,7 +76,6 @@ def _entries(look: Look) -> list[LedgerEntry]:
 
 def _rows(entry: LedgerEntry) -> Iterable[list[str]]:
     common = _entry_json(entry)
-    name = entry.name or (f"{entry.generate_name}*" if entry.generate_name else "")
     first = [
         common["at"],
         entry.decision,
@@ -85,7 +84,7 @@ def _rows(entry: LedgerEntry) -> Iterable[list[str]]:
         entry.team,
         entry.namespace,
         common["kind"],
-        name,
+        entry.shown_name,
         entry.type,
         f"{entry.accelerators:g}",
     ]

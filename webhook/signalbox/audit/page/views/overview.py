@@ -194,8 +194,7 @@ def _team(name: str, found: GroupTally | None, whole: GroupTally | None, refused
 
 
 def _whole_teams(scan: KnownScan, look: Look) -> dict[str, GroupTally]:
-    filters = look.filters
-    return {} if filters.namespace or filters.kind or filters.rule else dict(scan.tally.teams)
+    return {} if look.filters.divides_teams else dict(scan.tally.teams)
 
 
 def _soon(look: Look) -> list[Ending]:

@@ -7,7 +7,7 @@ from signalbox.audit.page.render import render
 from signalbox.audit.page.views.exceptions import endings
 from signalbox.audit.page.views.facts import days_of, mode_of, rule_of
 from signalbox.audit.page.weighing import Weighed, rule_ids, weigh
-from signalbox.audit.readiness import Blocked, Fate, by_team
+from signalbox.audit.readiness import FATE_WORDS, Blocked, Fate, by_team
 from signalbox.audit.verdict import Verdict
 from signalbox.policy.mode import Mode
 from signalbox.policy.nearest import nearest
@@ -16,15 +16,6 @@ _MOST_TEAMS = 40
 _FIRST = 5
 _MOST_OF_A_TEAM = 100
 _MOST_REASONS = 5
-_SAYS = {
-    Fate.REFUSED: "would be refused",
-    Fate.MENDED: "mended by an injector",
-    Fate.EXCEPTED: "covered by an exception",
-    Fate.TOLD: "told of, never refused",
-    Fate.UNKNOWN: "not judged",
-    Fate.FAULT: "a fault of the rule",
-    Fate.PASSES: "found then, not by today's policies",
-}
 _REFUSED = (("refused", "refused", "blocked"),)
 _WOULD = (("warned", "would be refused if enforced", "blocked"),)
 _STYLES = {Verdict.READY: "good", Verdict.NOT_YET: "bad", Verdict.TOO_LITTLE: "doubt"}
@@ -109,7 +100,8 @@ def _weighed(look: Look) -> Weighed | None:
 def _fates(weighed: Weighed) -> list[FateRow]:
     requests, standing = weighed.evidence.requests, weighed.evidence.standing
     rows = [
-        FateRow(says, requests.fates[fate], None if standing is None else standing.fates[fate]) for fate, says in _SAYS.items()
+        FateRow(says, requests.fates[fate], None if standing is None else standing.fates[fate])
+        for fate, says in FATE_WORDS.items()
     ]
     return [row for index, row in enumerate(rows) if index == 0 or row.requests or row.standing]
 
