@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+_A_WORD = 4
 _MOST_SHOWN = 12
 _FEW = 5
 
@@ -13,7 +14,9 @@ def nearest(word: str, words: Iterable[str]) -> str:
     Of many words only the nearest few are named.
     """
     known = list(words)
-    close = get_close_matches(word, known, n=1, cutoff=0.6)
+    # Of a long key people write the part they remember: ``grace`` for ``terminationGracePeriodSeconds``.
+    holding = [candidate for candidate in known if len(word) >= _A_WORD and word.lower() in candidate.lower()]
+    close = holding if len(holding) == 1 else get_close_matches(word, known, n=1, cutoff=0.6)
     if not close:
         # Case is what people get wrong most, and difflib counts each letter of it.
         close = [candidate for candidate in known if candidate.lower() == word.lower()]
