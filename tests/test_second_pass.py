@@ -96,3 +96,14 @@ def test_whoever_is_said_to_have_set_a_label_of_ours_it_is_not_believed_later() 
     world = setup(policy("rules: [{name: c, check: checkpoint, mode: warn}]"))
     once = passed(world, job)
     assert mutate(world, request(once), NOW).response.patch == ()
+
+
+def test_a_label_that_an_update_only_claims_to_be_ours_is_its_users_word_at_once() -> None:
+    world = setup(policy("rules: [{name: c, check: checkpoint, mode: warn}]"))
+    record = '{"metadata.labels[workload.ai/type]": {"set": "training", "was": null, "by": "judgement"}}'
+    new = web()
+    new["metadata"] |= {"labels": {"workload.ai/type": "training"}, "annotations": {"workload.ai/injected": record}}
+    old = web()
+    old["spec"]["template"]["spec"]["containers"][0]["image"] = "registry.example/web:0"
+    assert passed(world, new, old)["metadata"]["labels"]["workload.ai/checkpoint"] == "required"
+    assert_settled(world, new, old)

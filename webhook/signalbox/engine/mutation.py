@@ -1,5 +1,6 @@
 """/mutate: injects what policies say, as one patch. A fault of ours never fails a request here."""
 
+from collections.abc import Container
 from datetime import datetime
 from functools import partial
 
@@ -77,7 +78,8 @@ def _refused(setup: Setup, case: Case, target: Target, now: datetime) -> Outcome
     return answer(case.request, view, findings, judged.errors, help_page=setup.help_page)
 
 
-def _inject(setup: Setup, case: Case, now: datetime) -> Target:
+def _inject(setup: Setup, case: Case, now: datetime, claimed: Container[str] = ()) -> Target:
+    """``claimed`` are fields that the request's own record names and that are not ours all the same."""
     request = case.request
     obj: JsonObject = request.object or {}
     recorder = Recorder(obj)
@@ -93,6 +95,8 @@ def _inject(setup: Setup, case: Case, now: datetime) -> Target:
     # Anyone may have written the request's own record, and an earlier pass of ours over this request may have: an entry of
     # it counts only if an injector writes that field now.
     hinted = still_ours(hinted, recorder.object) if hinted else {}
+    if claimed:
+        hinted = {field: entry for field, entry in hinted.items() if field not in claimed}
     if old is None and hinted:
         # What we took it for in an earlier pass and no longer do stands there all the same, and is not its user's word.
         record = judged_labels(hinted)
@@ -120,6 +124,9 @@ def _inject(setup: Setup, case: Case, now: datetime) -> Target:
             inject(plan, target)
     # What the labels are inferred by holds the target itself: without this every review left a cycle to the collector.
     target.infer_labels = dict
+    if hinted and not claimed and (nobodys := judged_labels(hinted).keys() - target.record.keys()):
+        # Only the request says so: a label is its user's word, and everything else was to be judged by it.
+        return _inject(setup, case, now, nobodys)
     write_record(recorder, target.record)
     return target
 
