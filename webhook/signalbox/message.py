@@ -16,7 +16,7 @@ from signalbox.fieldpath import format_path, value_at
 from signalbox.finding import Edit, Finding, Fix, Result
 from signalbox.quantity import format_quantity
 from signalbox.review import JsonObject
-from signalbox.workload.judgement import Evidence
+from signalbox.workload.judgement import TRAINING_TYPES, TYPES, Evidence
 from signalbox.workload.kinds.kind import mapping
 from signalbox.workload.labels import TYPE_LABEL
 from signalbox.workload.view import WorkloadView
@@ -261,8 +261,10 @@ def _way_out(refused: Sequence[Finding], view: WorkloadView) -> list[str]:
     shown = [evidence for finding in refused for evidence in finding.evidence]
     why = next((evidence for evidence in view.type.evidence if evidence not in shown), None)
     seen = f" because of {evidence_text(replace(why, note=''), view.object)}" if why is not None else ""
-    text = f"Taken for {view.type.state}{seen}. If it is something else, label it as what it is:"
-    return ["", *wrap("", text, "  ", "  "), f"    metadata.labels[{TYPE_LABEL}]: data-processing"]
+    mine = TRAINING_TYPES if view.trains else {view.type.state}
+    *others, last = (kind for kind in TYPES if kind not in mine)
+    text = f"Taken for {view.type.state}{seen}. If it is something else, label it as what it is ({', '.join(others)} or {last}):"
+    return ["", *wrap("", text, "  ", "  "), f"    metadata.labels[{TYPE_LABEL}]: TYPE"]
 
 
 def _closing(refused: Sequence[Finding], file: str, help_page: str) -> list[str]:
