@@ -38,8 +38,8 @@ _LAST = ("kueue", "quiet_machine", "jobset")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`make e2e E2E=--full-drills`."""
-    parser.addoption("--full-drills", action="store_true", help="drills under load take a minute each")
+    """`make e2e E2E=--short-drills`."""
+    parser.addoption("--short-drills", action="store_true", help="drills under load take some seconds instead of a minute each")
     parser.addoption("--page-pictures", action="store_true", help="write the pictures in docs/images anew")
 
 
