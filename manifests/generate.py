@@ -62,9 +62,22 @@ _SPEC = "[o.?spec.orValue(null)].filter(s, type(s) == map)"
 
 # Where the custom kinds that are judged by content keep what a Pod template holds: each a list of lists of such templates.
 _COMPONENTS = f"{_SPEC}.map(s, s.map(k, s[k]).filter(c, type(c) == map))"
+_ENDPOINTS = " + ".join(f"{_SPEC}.map(s, s.?{name}.orValue(null)).filter(e, type(e) == map)" for name in ("default", "canary"))
+_OLD_COMPONENTS = f"({_ENDPOINTS}).map(e, e.map(k, e[k]).filter(c, type(c) == map))"
+_PREDICTORS = f"({_SPEC}.map(s, s.?predictors.orValue(null)).filter(l, type(l) == list) + [[]])[0].filter(p, type(p) == map)"
 _RAY = f"{_SPEC}.map(s, s.?rayClusterConfig.orValue(null)).filter(r, type(r) == map)"
 _WORKLOADS = f"({_SPEC} + {_SPEC}.map(s, s.?prefill.orValue(null)).filter(s, type(s) == map))"
 _ROLES = f"{_SPEC}.map(s, [s.?driver.orValue(null), s.?executor.orValue(null)].filter(r, type(r) == map))"
+_SERVICE = (
+    # Each component is a PodSpec with labels in it; what else stands in it may be a container (`model`, a framework's name).
+    f"{_COMPONENTS}.map(l, l.map(c, dyn({{'metadata': c, 'spec': c}})))",
+    f"{_COMPONENTS}.map(l, l.map(c, dyn({{'spec': {{'containers': c.map(k, c[k])}}}})))",
+    f"{_COMPONENTS}.map(l, l.map(c, dyn({{'spec': c.?workerSpec.orValue(null)}})))",
+    # Before that a component held one container, by the name of a framework or in `custom`.
+    f"{_OLD_COMPONENTS}.map(l, l.map(c, dyn({{'spec': {{'containers': c.map(k, c[k])}}}})))",
+    f"{_OLD_COMPONENTS}.map(l, l.map(c, c.?custom.orValue(null)).filter(u, type(u) == map)"
+    ".map(u, dyn({'spec': {'containers': [u.?container.orValue(null)]}})))",
+)
 PLACES: dict[tuple[str, str], tuple[str, ...]] = {
     # One Pod template, where every kind of Kubernetes' own has it.
     ("kubeflow.org", "Notebook"): (),
@@ -74,15 +87,23 @@ PLACES: dict[tuple[str, str], tuple[str, ...]] = {
         f"{_RAY}.map(r, r.?workerGroupSpecs.orValue(null)).filter(l, type(l) == list)"
         ".map(l, l.filter(g, type(g) == map).map(g, g.?template.orValue(null)))",
     ),
-    # Each component is a PodSpec with labels in it; what else stands in it may be a container (`model`, a framework's name).
-    ("serving.kserve.io", "InferenceService"): (
-        f"{_COMPONENTS}.map(l, l.map(c, dyn({{'metadata': c, 'spec': c}})))",
-        f"{_COMPONENTS}.map(l, l.map(c, dyn({{'spec': {{'containers': c.map(k, c[k])}}}})))",
-        f"{_COMPONENTS}.map(l, l.map(c, dyn({{'spec': c.?workerSpec.orValue(null)}})))",
-    ),
+    ("serving.kserve.io", "InferenceService"): _SERVICE,
+    ("serving.kubeflow.org", "InferenceService"): _SERVICE,
     # PodSpecs without metadata.
     ("serving.kserve.io", "LLMInferenceService"): (
         f"{_WORKLOADS}.map(w, [w.?template.orValue(null), w.?worker.orValue(null)].map(s, dyn({{'spec': s}})))",
+    ),
+    # Pod templates in each predictor, and a container that explains what it says.
+    ("machinelearning.seldon.io", "SeldonDeployment"): (
+        f"{_PREDICTORS}.map(p, [dyn({{'metadata': p}})])",
+        f"{_PREDICTORS}.map(p, p.?componentSpecs.orValue(null)).filter(l, type(l) == list)",
+        f"{_PREDICTORS}.map(p, p.?explainer.orValue(null)).filter(x, type(x) == map)"
+        ".map(x, [dyn({'spec': {'containers': [x.?containerSpec.orValue(null)]}})])",
+    ),
+    # A Pod template for each role.
+    ("training.kubedl.io", "MarsJob"): (
+        f"{_SPEC}.map(s, s.?marsReplicaSpecs.orValue(null)).filter(r, type(r) == map)"
+        ".map(r, r.map(k, r[k]).filter(x, type(x) == map).map(x, x.?template.orValue(null)))",
     ),
     # Fields of its own, much like a PodSpec's; accelerators in `gpu`.
     ("sparkoperator.k8s.io", "SparkApplication"): (
@@ -282,7 +303,8 @@ def _carries(signs: Signs, kinds: Iterable[tuple[str, str]] = ()) -> str:
     lines += [_glob(pattern) for pattern in sorted({pattern for pattern in patterns if _WILD.search(pattern)})]
     return CARRIES.format(
         spec=_SPEC,
-        places="".join(_places(*kind) for kind in kinds),
+        # Kinds of one name are read alike.
+        places="".join(dict.fromkeys(_places(*kind) for kind in kinds)),
         queues=_list((QUEUE_LABEL, *SCHEDULER_QUEUE_LABELS)),
         prefix=LABEL_PREFIX,
         annotations=_list((*signs.accelerator_annotations, SCHEDULER_QUEUE_ANNOTATION)),

@@ -210,3 +210,35 @@ def test_kind_made_for_training_that_only_waits_trains_nothing(command: list[str
     spec = {"pytorchReplicaSpecs": {"Worker": pods}}
     manifest = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "x"}, "spec": spec}
     assert view(manifest).type.state is None
+
+
+def spark(**roles: Any) -> dict[str, Any]:
+    spec = {"mainApplicationFile": "local:///etl.py", "driver": {}, "executor": {}, **roles}
+    return {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "metadata": {"name": "x"}, "spec": spec}
+
+
+def test_sidecar_of_a_spark_role_has_no_part_in_its_gpus() -> None:
+    sidecar = {"name": "logs", "image": "fluent/bit:1", "command": ["fluent-bit"]}
+    seen = view(spark(executor={"gpu": {"name": "nvidia.com/gpu", "quantity": 1}, "sidecars": [sidecar]}))
+    [beside] = [container for container in seen.containers if "sidecars" in container.path]
+    assert not beside.accelerated
+    assert seen.accelerators.total == 1
+
+
+def test_environment_of_the_driver_counts_before_that_of_the_executors() -> None:
+    named = [{"name": "MODE", "value": "executor"}, {"name": "ONLY", "value": "there"}]
+    seen = view(
+        spark(driver={"envVars": {"MODE": "old"}, "env": [{"name": "MODE", "value": "driver"}]}, executor={"env": named})
+    )
+    [main] = seen.containers
+    assert main.env == {"MODE": "driver", "ONLY": "there"}
+    for index, name, _ in main.variables:
+        place = main.place("env", index)
+        assert paths_exist(seen.object, place), (name, place)
+
+
+def test_accelerators_of_a_spark_pod_template_bring_their_toleration() -> None:
+    template = {"spec": {"containers": [{"name": "spark", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}}
+    result, _ = injected(spark(executor={"template": template}))
+    assert [one["key"] for one in result["spec"]["driver"]["tolerations"]] == ["team"]
+    assert [one["key"] for one in result["spec"]["executor"]["tolerations"]] == ["nvidia.com/gpu", "team"]

@@ -77,9 +77,12 @@ def test_kinds_made_to_serve_or_to_be_sat_at_are_not_closed_by_their_kind(genera
     by_content = {f"{kind}.{group}" for group, kind in KINDS if generator._judged_by_content(group, kind)}
     assert by_content == {
         "InferenceService.serving.kserve.io",
+        "InferenceService.serving.kubeflow.org",
         "LLMInferenceService.serving.kserve.io",
+        "MarsJob.training.kubedl.io",
         "Notebook.kubeflow.org",
         "RayService.ray.io",
+        "SeldonDeployment.machinelearning.seldon.io",
         "SparkApplication.sparkoperator.k8s.io",
     }
     assert all(generator._judged_by_content(group, kind) for (group, kind), one in KINDS.items() if one.type_decides)

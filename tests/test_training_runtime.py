@@ -175,6 +175,56 @@ inject:
     assert result["metadata"]["labels"]["workload.ai/type"] == "distributed-training"
 
 
+def wrapped(*jobs: Any) -> Any:
+    return {
+        "apiVersion": "workload.codeflare.dev/v1beta2",
+        "kind": "AppWrapper",
+        "metadata": {"name": "wrapped", "namespace": "research"},
+        "spec": {"components": [{"template": job} for job in jobs]},
+    }
+
+
+@pytest.mark.parametrize("trainer", [{}, {"numNodes": 3, "resourcesPerNode": {"limits": {"nvidia.com/gpu": 4}}}])
+def test_a_job_in_an_app_wrapper_is_completed_from_its_runtime_as_a_bare_one(trainer: Any) -> None:
+    alone = view(train_job(**trainer), cluster(TORCH))
+    seen = view(wrapped(train_job(**trainer)), cluster(TORCH))
+    assert (seen.pods, seen.accelerators.total, seen.accelerators.placeholder) == (
+        alone.pods,
+        alone.accelerators.total,
+        alone.accelerators.placeholder,
+    )
+    for judgement in ("type", "framework", "spot", "checkpoint"):
+        assert getattr(seen, judgement).state == getattr(alone, judgement).state
+    prefix = ("spec", "components", 0, "template")
+    assert [template.path for template in seen.templates] == [(*prefix, *template.path) for template in alone.templates]
+
+
+def test_jobs_beside_each_other_in_an_app_wrapper_are_completed_each_from_its_own_runtime() -> None:
+    known = cluster(TORCH)
+    known.put(TRAINER, "ClusterTrainingRuntime", yaml(MPI))
+    other = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {}}
+    seen = view(wrapped(other, train_job(), train_job("deepspeed", numNodes=4)), known)
+    assert {(template.foreign, template.name): template.pods for template in seen.templates} == {
+        ("ClusterTrainingRuntime torch-distributed", "node"): 2,
+        ("ClusterTrainingRuntime deepspeed", "dataset"): 1,
+        ("ClusterTrainingRuntime deepspeed", "launcher"): 1,
+        ("ClusterTrainingRuntime deepspeed", "node"): 3,
+    }
+
+
+def test_without_its_runtime_a_wrapped_job_is_read_as_it_stands() -> None:
+    seen = view(wrapped(train_job()), EmptyClusterView())
+    assert (seen.pods, seen.accelerators.placeholder) == (None, True)
+
+
+def test_no_fix_of_an_app_wrapper_writes_into_a_runtime() -> None:
+    rules = "rules: [{name: s, check: spot-allowed, mode: enforce}, {name: g, check: gpu-requests, mode: enforce}]"
+    found = judged(setup(policy(rules), cluster=cluster(TORCH)), request(wrapped(train_job()))).findings
+    (spot,) = [finding for finding in found if finding.check == "spot-allowed"]
+    assert spot.fix.text == "change it in ClusterTrainingRuntime torch-distributed."
+    assert apply_fixes(wrapped(train_job()), found) == wrapped(train_job())
+
+
 @settings(max_examples=150, deadline=None)
 @given(
     JSON, JSON, st.sampled_from([("template",), ("mlPolicy",), ("template", "spec"), ("template", "spec", "replicatedJobs")])

@@ -21,8 +21,11 @@ LLM = ("serving.kserve.io", "v1alpha1", "LLMInferenceService")
 RAY = ("ray.io", "v1", "RayService")
 NOTEBOOK = ("kubeflow.org", "v1", "Notebook")
 SPARK = ("sparkoperator.k8s.io", "v1beta2", "SparkApplication")
+KFSERVING = ("serving.kubeflow.org", "v1alpha2", "InferenceService")
+SELDON = ("machinelearning.seldon.io", "v1", "SeldonDeployment")
+MARS = ("training.kubedl.io", "v1alpha1", "MarsJob")
 TRAINING = ("kubeflow.org", "v1", "PyTorchJob")
-KINDS = (SERVING, LLM, RAY, NOTEBOOK, SPARK, TRAINING)
+KINDS = (SERVING, LLM, RAY, NOTEBOOK, SPARK, KFSERVING, SELDON, MARS, TRAINING)
 
 MODEL = {"predictor": {"model": {"modelFormat": {"name": "sklearn"}, "storageUri": "s3://bucket/iris"}}}
 DRIVER = {"mainApplicationFile": "local:///etl.py", "driver": {"cores": 1}, "executor": {"instances": 2}}
@@ -36,6 +39,14 @@ CLAIM = {"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "gpu"}]
 def _ray(head: Manifest, *workers: Manifest) -> Manifest:
     groups = [{"groupName": f"g{number}", "template": worker} for number, worker in enumerate(workers)]
     return {"rayClusterConfig": {"headGroupSpec": {"template": head}, "workerGroupSpecs": groups}}
+
+
+def _seldon(*components: Manifest, **predictor: object) -> Manifest:
+    return {"predictors": [{"name": "main", "graph": {}, "componentSpecs": list(components), **predictor}]}
+
+
+def _mars(*workers: Manifest) -> Manifest:
+    return {"marsReplicaSpecs": {f"Role{number}": {"template": worker} for number, worker in enumerate(workers)}}
 
 
 def _spark(**roles: Manifest) -> Manifest:
@@ -52,6 +63,10 @@ OPEN: Cases = {
     ),
     "model-in-a-container": lambda ns: custom(SERVING, ns, {"predictor": template()["spec"]}),
     "language-model": lambda ns: custom(LLM, ns, {"model": {"uri": "hf://small"}, "template": template()["spec"]}),
+    "old-inference-service": lambda ns: custom(KFSERVING, ns, {"default": MODEL}),
+    "seldon-deployment": lambda ns: custom(SELDON, ns, _seldon(template())),
+    "seldon-deployment-of-a-model-server": lambda ns: custom(SELDON, ns, {"predictors": [{"graph": {"name": "m"}}]}),
+    "tables": lambda ns: custom(MARS, ns, _mars(template(), template())),
     "ray-service": lambda ns: custom(RAY, ns, _ray(template(), template())),
 }
 CLOSED: Cases = {
@@ -91,6 +106,19 @@ CLOSED: Cases = {
     "spark-driver-with-a-gpu": lambda ns: custom(SPARK, ns, _spark(driver={"gpu": {"name": "amd.com/gpu", "quantity": 1}})),
     "spark-executor-template-with-a-gpu": lambda ns: custom(SPARK, ns, _spark(executor={"template": template(1)})),
     "spark-sidecar-with-a-gpu": lambda ns: custom(SPARK, ns, _spark(driver={"sidecars": [WITH_GPU]})),
+    "old-model-with-a-gpu": lambda ns: custom(KFSERVING, ns, {"default": {"predictor": {"tensorflow": GPUS}}}),
+    "old-canary-with-a-gpu": lambda ns: custom(KFSERVING, ns, {"default": MODEL, "canary": {"predictor": {"triton": GPUS}}}),
+    "old-container-with-a-gpu": lambda ns: custom(
+        KFSERVING, ns, {"default": {**MODEL, "transformer": {"custom": {"container": WITH_GPU}}}}
+    ),
+    "new-model-of-the-old-group-with-a-gpu": lambda ns: custom(KFSERVING, ns, {"predictor": {"triton": GPUS}}),
+    "seldon-component-with-a-gpu": lambda ns: custom(SELDON, ns, _seldon(template(), template(1))),
+    "seldon-component-with-a-label-of-ours": lambda ns: custom(
+        SELDON, ns, _seldon({**template(), "metadata": {"labels": OURS}})
+    ),
+    "seldon-predictor-with-a-label-of-ours": lambda ns: custom(SELDON, ns, _seldon(template(), labels=OURS)),
+    "seldon-explainer-with-a-gpu": lambda ns: custom(SELDON, ns, _seldon(template(), explainer={"containerSpec": GPUS})),
+    "tables-with-a-gpu": lambda ns: custom(MARS, ns, _mars(template(), template(1))),
     "spark-executor-with-a-label-of-ours": lambda ns: custom(SPARK, ns, _spark(executor={"labels": OURS})),
 }
 
@@ -118,11 +146,13 @@ def test_what_is_served_or_sat_at_waits_only_for_what_it_carries(kubectl: Kubect
 
 def test_an_accelerator_that_signalbox_sees_in_a_kind_is_seen_without_it(kubectl: Kubectl, stopped: str) -> None:
     """The cases that the adapters of these kinds are tested with."""
-    known = {(group, kind) for group, _, kind in KINDS}
+    known = {(group, kind): f"{group}/{version}" for group, version, kind in KINDS}
     cases = [case for case in yaml.safe_load(ADAPTER_CASES.read_text()) if _key(case["manifest"]) in known]
     assert {kind for _, kind in map(_key, (case["manifest"] for case in cases))} == {kind for _, kind in known}
     for case in cases:
-        manifest: Manifest = {**case["manifest"], "metadata": {**case["manifest"]["metadata"], "namespace": stopped}}
+        metadata = {**case["manifest"]["metadata"], "namespace": stopped}
+        # Only one version of each is served here; adapters read whatever fields are there.
+        manifest: Manifest = {**case["manifest"], "apiVersion": known[_key(case["manifest"])], "metadata": metadata}
         printed = kubectl.apply(manifest, arguments=("--dry-run=server",))
         closed = view_of(manifest).accelerators.any or _key(manifest) == (TRAINING[0], TRAINING[2])
         assert ('failed calling webhook "validate.policy.workload.ai"' in printed.err) is closed, (
@@ -149,9 +179,9 @@ def test_a_label_that_was_there_keeps_a_change_waiting(webhook: Webhook, kubectl
     """Taking the label off in an outage is no way in."""
     assert kubectl.apply(custom(SERVING, namespace, MODEL, labels=OURS)).code == 0
     with outage.stopped(webhook):
-        printed = kubectl.run("label", "inferenceservice", "x", "workload.ai/type-", "-n", namespace)
+        printed = kubectl.run("label", "inferenceservices.serving.kserve.io", "x", "workload.ai/type-", "-n", namespace)
         assert 'failed calling webhook "validate.policy.workload.ai"' in printed.err
-    kubectl("delete", "inferenceservice", "x", "-n", namespace)
+    kubectl("delete", "inferenceservices.serving.kserve.io", "x", "-n", namespace)
 
 
 def _containers(*containers: object) -> Manifest:
@@ -176,6 +206,9 @@ ODD: tuple[object, ...] = (
     {"rayClusterConfig": {"headGroupSpec": [], "workerGroupSpecs": [1, {"template": "x"}]}},
     {"rayClusterConfig": {"workerGroupSpecs": {"a": 1}}},
     {"driver": {"gpu": {"name": {}, "quantity": 1}, "sidecars": 1}, "executor": {"gpu": [], "template": "x"}},
+    {"default": 7, "canary": {"predictor": 7, "x": {"custom": []}, "y": {"custom": {"container": []}}}},
+    {"predictors": [1, None, {"componentSpecs": [1, {"spec": 7}], "explainer": []}, {"explainer": {"containerSpec": "x"}}]},
+    {"marsReplicaSpecs": {"a": 1, "b": {"template": []}}},
     {"prefill": {"template": [], "worker": 1}, "worker": "x"},
 )
 

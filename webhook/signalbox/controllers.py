@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from signalbox.review import Request
 from signalbox.workload.kinds.kind import WorkloadKind
+from signalbox.workload.kinds.kubedl import KUBEDL_KINDS
 from signalbox.workload.view import Owner
 
 Kinds = tuple[tuple[str, str], ...]
@@ -63,10 +64,12 @@ ACCOUNTS: dict[str, str] = {
     "appwrapper": "system:serviceaccount:appwrapper-system:appwrapper-controller-manager",
     "kserve": "system:serviceaccount:kserve:kserve-controller-manager",
     "kserve-llm": "system:serviceaccount:kserve:llmisvc-controller-manager",
+    "kubedl": "system:serviceaccount:kubedl-system:default",
     "kuberay": "system:serviceaccount:ray-system:kuberay-operator",
     "lws": "system:serviceaccount:lws-system:lws-controller-manager",
     "mpi-operator": "system:serviceaccount:mpi-operator:mpi-operator",
     "notebooks": "system:serviceaccount:kubeflow:notebook-controller-service-account",
+    "paddle-operator": "system:serviceaccount:paddle-system:paddle-manager-sa",
     "spark-operator": "system:serviceaccount:spark-operator:spark-operator-controller",
     "trainer": "system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager",
     "training-operator": "system:serviceaccount:kubeflow:training-operator",
@@ -85,21 +88,25 @@ _RAY_CLUSTER = ("ray.io", "RayCluster")
 _RAY_JOB = ("ray.io", "RayJob")
 _RAY_SERVICE = ("ray.io", "RayService")
 _VOLCANO_JOB = ("batch.volcano.sh", "Job")
-_TRAINING = tuple(("kubeflow.org", kind) for kind in ("PyTorchJob", "TFJob", "JAXJob", "XGBoostJob", "PaddleJob"))
+_TRAINING = tuple(("kubeflow.org", kind) for kind in ("PyTorchJob", "TFJob", "JAXJob", "XGBoostJob", "PaddleJob", "MXJob"))
+_TRAIN_JOB = ("trainer.kubeflow.org", "TrainJob")
+_KUBEDL = tuple((kind.group, kind.kind) for kind in KUBEDL_KINDS)
 # What an AppWrapper holds is made as it stands in it.
 _WRAPPED = (_POD, _JOB, _DEPLOYMENT, _STATEFUL_SET, _JOB_SET, *_TRAINING, _MPI_JOB, _RAY_CLUSTER, _RAY_JOB, _RAY_SERVICE)
-_WRAPPED = (*_WRAPPED, _VOLCANO_JOB, _LEADER_WORKER_SET)
+_WRAPPED = (*_WRAPPED, _VOLCANO_JOB, _LEADER_WORKER_SET, _TRAIN_JOB)
 # Whose children an operator of ACCOUNTS makes, and what those are. The leader of a LeaderWorkerSet owns its workers.
 _OPERATORS: tuple[tuple[str, Kinds, Kinds], ...] = (
     ("appwrapper", (("workload.codeflare.dev", "AppWrapper"),), _WRAPPED),
     ("kserve", (("serving.kserve.io", "InferenceService"),), (_DEPLOYMENT,)),
     ("kserve-llm", (("serving.kserve.io", "LLMInferenceService"),), (_DEPLOYMENT, _LEADER_WORKER_SET)),
+    ("kubedl", _KUBEDL, (_POD,)),
     ("kuberay", (_RAY_JOB, _RAY_SERVICE, _RAY_CLUSTER), (_RAY_CLUSTER, _JOB, _POD)),
     ("lws", (_LEADER_WORKER_SET, _POD), (_STATEFUL_SET,)),
-    ("mpi-operator", (_MPI_JOB,), (_JOB, _POD)),
+    ("mpi-operator", (_MPI_JOB,), (_JOB, _POD, _STATEFUL_SET)),
     ("notebooks", (("kubeflow.org", "Notebook"),), (_STATEFUL_SET,)),
+    ("paddle-operator", (("batch.paddlepaddle.org", "PaddleJob"),), (_POD,)),
     ("spark-operator", (("sparkoperator.k8s.io", "SparkApplication"),), (_POD,)),
-    ("trainer", (("trainer.kubeflow.org", "TrainJob"),), (_JOB_SET,)),
+    ("trainer", (_TRAIN_JOB,), (_JOB_SET,)),
     ("training-operator", (*_TRAINING, _MPI_JOB), (_POD,)),
     ("volcano", (_VOLCANO_JOB, ("batch.volcano.sh", "CronJob")), (_POD, _VOLCANO_JOB)),
 )
@@ -127,3 +134,7 @@ def default_controllers(
         ),
         never_judged=frozenset({kueue}),
     )
+
+
+OWNERS = frozenset(owner for controller in default_controllers().known for owner in controller.owners)
+"""The kinds of which it is known who makes their children."""

@@ -39,13 +39,15 @@ from signalbox.check.check import Check, Parameters
 from signalbox.fieldpath import Path, value_at
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.workload.judgement import Evidence
+from signalbox.workload.kinds.kubedl import KUBEDL_KINDS
 from signalbox.workload.view import WorkloadView
 
 _DEADLINE = "activeDeadlineSeconds"
 _KEPT = "ttlSecondsAfterFinished"
 _KUEUE_LABEL = "kueue.x-k8s.io/max-exec-time-seconds"
 _DAY = 86_400
-_RUN_POLICY: Path = ("spec", "runPolicy")
+_SPEC: Path = ("spec",)
+_RUN_POLICY: Path = (*_SPEC, "runPolicy")
 # Where the time limit of the whole stands, for kinds that have one beside those of their Jobs and Pods.
 _LIMITED_AT: dict[tuple[str, str], Path] = {
     ("kubeflow.org", "PyTorchJob"): _RUN_POLICY,
@@ -54,8 +56,10 @@ _LIMITED_AT: dict[tuple[str, str], Path] = {
     ("kubeflow.org", "XGBoostJob"): _RUN_POLICY,
     ("kubeflow.org", "PaddleJob"): _RUN_POLICY,
     ("kubeflow.org", "MPIJob"): _RUN_POLICY,
-    ("ray.io", "RayJob"): ("spec",),
-    ("", "Pod"): ("spec",),
+    ("kubeflow.org", "MXJob"): _RUN_POLICY,
+    **{(kind.group, kind.kind): _SPEC for kind in KUBEDL_KINDS},
+    ("ray.io", "RayJob"): _SPEC,
+    ("", "Pod"): _SPEC,
 }
 # Where it stands how long the whole is kept once it is finished.
 _KEPT_AT: dict[tuple[str, str], Path] = {
@@ -104,6 +108,9 @@ def _places(view: WorkloadView) -> Iterator[Path]:
     whole = _LIMITED_AT.get((view.kind.group, view.kind.kind))
     if whole is not None:
         yield (*whole, _DEADLINE)
+        if whole == _RUN_POLICY:
+            # Where it stood before there was one.
+            yield (*_SPEC, _DEADLINE)
     if view.queue:
         yield (*view.queue_metadata, "labels", _KUEUE_LABEL)
     for template in view.templates:

@@ -59,9 +59,10 @@ def _accelerated(target: Target) -> Iterator[Path]:
     for template in target.view.templates:
         if not template.writable:
             continue
+        # A program that fields of the kind's own describe is no container of this template.
+        programs = {program.path for program in template.programs}
         for path, container, _ in containers_of(template, with_resources=True):
-            # A program that fields of the kind's own describe is no container of this template.
-            if path[:-2] != template.spec_path:
+            if path in programs:
                 continue
             if holds_accelerators(container, template, signs):
                 yield (*path, "env")

@@ -63,13 +63,13 @@ def _one_of(words: tuple[str, ...], what: str) -> BeforeValidator:
 def kinds_named(name: str) -> tuple[tuple[str, str], ...]:
     """The (group, kind) a kind's name in a policy means: one, none, or several where it is ambiguous.
 
-    A bare name is the core, apps or batch kind of that name; where there is none, the only kind of that name. A kind that
-    a WorkloadKind declares is named with its group.
+    A bare name is the core, apps or batch kind of that name; where there is none, the only kind of that name that is no
+    mere namesake of another. A kind that a WorkloadKind declares is named with its group.
     """
     kind, _, group = name.partition(".")
     if group:
         return ((group, kind),)
-    named = tuple(key for key in KINDS if key[1] == kind)
+    named = tuple(key for key in KINDS if key[1] == kind and not KINDS[key].namesake)
     built_in = tuple(key for key in named if KINDS[key].text == kind)
     return built_in or named
 

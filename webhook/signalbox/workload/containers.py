@@ -12,6 +12,7 @@ from signalbox.workload.command import Invocation, Variable, literal_env, read_v
 from signalbox.workload.kinds.kind import Asked, PodTemplate, Program, members
 from signalbox.workload.programs import is_command_line, read_programs, read_variable, starts_what_it_is_told
 from signalbox.workload.said import Said, what_it_says
+from signalbox.workload.saving import Setting, saving_settings
 from signalbox.workload.shell import TESTS
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Started
@@ -68,6 +69,7 @@ class ContainerView:
         "_mounts",
         "_program",
         "_said",
+        "_saving",
         "_signs",
         "_started",
         "_tests",
@@ -106,6 +108,7 @@ class ContainerView:
         self._started: tuple[Started, ...] = ()
         self._tests: tuple[Invocation, ...] = ()
         self._said: tuple[Said | None, ...] | None = None
+        self._saving: tuple[Setting, ...] | None = None
 
     @property
     def accelerated(self) -> bool:
@@ -169,6 +172,13 @@ class ContainerView:
             held = self.accelerated or (self.template.virtual and self.template.partial)
             self._said = tuple([what_it_says(started, self._signs, held) for started in self.started])
         return self._said
+
+    @property
+    def saving(self) -> tuple[Setting, ...]:
+        """What it says about saving."""
+        if self._saving is None:
+            self._saving = tuple(saving_settings(self, self._signs))
+        return self._saving
 
     @property
     def image(self) -> str:
@@ -238,7 +248,7 @@ def read_containers(templates: tuple[PodTemplate, ...], signs: Signs) -> tuple[C
                 (found if len(found) < MAX_CONTAINERS else more).append(container)
         for program in template.programs:
             (found if len(found) < MAX_CONTAINERS else more).append(
-                ContainerView(template, program.path, program.body, signs, turns, program, held)
+                ContainerView(template, program.path, program.body, signs, turns, program, None if program.beside else held)
             )
     if more:
         turns.left_out = True

@@ -3,26 +3,32 @@
 A component of a kind that is not known here is read by what it declares of its pod sets.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from signalbox.cluster.view import ClusterView
 from signalbox.fieldpath import FieldPathError, Path, parse_path, resolve_path, value_at
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import Metadata, PodTemplate, WorkloadKind, count, mapping, members, template_at
-from signalbox.workload.kinds.nested import Kinds, kind_of, metadata_in, templates_in
+from signalbox.workload.kinds.nested import Kinds, completed_in, kind_of, metadata_in, templates_in
 
 
 def app_wrapper(kinds: Kinds) -> WorkloadKind:
     """The kind; ``kinds`` are those that may stand in it."""
 
-    def templates(wrapper: JsonObject) -> tuple[PodTemplate, ...]:
+    def read(wrapper: JsonObject, inside: Callable[[Path], tuple[PodTemplate, ...]]) -> tuple[PodTemplate, ...]:
         found: list[PodTemplate] = []
         for path, component in _components(wrapper):
-            inner: Path = (*path, "template")
             if kind_of(component.get("template"), kinds) is not None:
-                found += templates_in(wrapper, inner, kinds)
+                found += inside((*path, "template"))
             else:
                 found += _declared(wrapper, path, component)
         return tuple(found)
+
+    def templates(wrapper: JsonObject) -> tuple[PodTemplate, ...]:
+        return read(wrapper, lambda inner: templates_in(wrapper, inner, kinds))
+
+    def completed(wrapper: JsonObject, namespace: str, cluster: ClusterView) -> tuple[PodTemplate, ...]:
+        return read(wrapper, lambda inner: completed_in(wrapper, inner, kinds, namespace, cluster))
 
     def labelled(wrapper: JsonObject) -> Metadata:
         found: list[Path] = []
@@ -38,6 +44,7 @@ def app_wrapper(kinds: Kinds) -> WorkloadKind:
         group="workload.codeflare.dev",
         kind="AppWrapper",
         templates=templates,
+        completed=completed,
         runs="once",
         labelled=labelled,
         suspend=("spec", "suspend"),

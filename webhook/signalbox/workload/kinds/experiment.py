@@ -1,6 +1,7 @@
 """Experiment ``kubeflow.org`` (Katib): one workload again and again with other parameters, some trials at a time.
 
-Each trial is an object of its own that comes by again, so nothing is written to the one it is made from but labels.
+What is tried with other parameters is mostly a training. Each trial is an object of its own that comes by again, so nothing is
+written to the one it is made from but labels.
 """
 
 from dataclasses import replace
@@ -35,5 +36,6 @@ def experiment(kinds: Kinds) -> WorkloadKind:
         labelled=lambda obj: metadata_in(obj, _TRIAL, kinds),
         queue=None,
         defaulted=False,
+        type="training",
         wraps=lambda obj: kind_of(value_at(obj, _TRIAL), kinds),
     )

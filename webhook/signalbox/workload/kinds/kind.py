@@ -31,7 +31,7 @@ class Program:
 
     ``path`` is where ``body`` stands; ``command`` and ``args`` are where those stand, if elsewhere. A command that is a
     string is shell text (RayJob ``entrypoint``). ``gathered``: where each member of a list of ``body`` stands that was put
-    together from other places.
+    together from other places. ``beside``: a sidecar of what the template's ``asked`` is for.
     """
 
     path: Path
@@ -39,6 +39,7 @@ class Program:
     command: Path | None = None
     args: Path | None = None
     gathered: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
+    beside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +142,8 @@ class WorkloadKind:
     completed
         the templates with what another object adds to them (TrainJob's runtime), as far as the cluster is known; given the
         object, its namespace and the cluster.
+    namesake
+        another kind is what its name alone means, in policies: this one is named with its group.
     wraps
         the kind of the object that this one holds (AppWrapper): how that runs is how this one does.
     """
@@ -166,6 +169,7 @@ class WorkloadKind:
     framework: str | None = None
     claims: Path = ("spec", "volumeClaimTemplates")
     completed: Callable[[JsonObject, str, ClusterView], tuple[PodTemplate, ...]] | None = None
+    namesake: bool = False
     wraps: "Callable[[JsonObject], WorkloadKind | None] | None" = None
 
     @property
@@ -231,4 +235,4 @@ def _program_below(prefix: Path, program: Program) -> Program:
     command = None if program.command is None else (*prefix, *program.command)
     args = None if program.args is None else (*prefix, *program.args)
     gathered = {name: tuple([(*prefix, *path) for path in paths]) for name, paths in program.gathered.items()}
-    return Program((*prefix, *program.path), program.body, command, args, gathered)
+    return Program((*prefix, *program.path), program.body, command, args, gathered, program.beside)

@@ -5,6 +5,7 @@ Kueue knows the latter alone. What MPI starts is as often a measurement as a tra
 from dataclasses import replace
 
 from signalbox.review import JsonObject
+from signalbox.workload.kinds.mpireplicas import mpi_metadata, mpi_templates
 from signalbox.workload.kinds.replicaspecs import replica_specs_kind
 
 
@@ -12,4 +13,9 @@ def _queued(job: JsonObject) -> bool:
     return job.get("apiVersion") == "kubeflow.org/v2beta1"
 
 
-MPI_JOB = replace(replica_specs_kind("MPIJob", "mpiReplicaSpecs", "mpi", made_for=None), queued=_queued)
+MPI_JOB = replace(
+    replica_specs_kind("MPIJob", "mpiReplicaSpecs", "mpi", made_for=None),
+    templates=mpi_templates,
+    labelled=mpi_metadata,
+    queued=_queued,
+)

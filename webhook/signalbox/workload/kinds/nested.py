@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from signalbox.cluster.view import ClusterView
 from signalbox.fieldpath import Path, value_at
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import Metadata, PodTemplate, WorkloadKind, below
@@ -25,6 +26,15 @@ def templates_in(root: JsonObject, prefix: Path, kinds: Kinds) -> tuple[PodTempl
     inner = value_at(root, prefix)
     kind = kind_of(inner, kinds)
     return () if kind is None else tuple([below(prefix, template) for template in kind.templates(inner)])
+
+
+def completed_in(root: JsonObject, prefix: Path, kinds: Kinds, namespace: str, cluster: ClusterView) -> tuple[PodTemplate, ...]:
+    """The templates of the object at ``prefix``, with what another object adds to them."""
+    inner = value_at(root, prefix)
+    kind = kind_of(inner, kinds)
+    if kind is None or kind.completed is None:
+        return templates_in(root, prefix, kinds)
+    return tuple([below(prefix, template) for template in kind.completed(inner, namespace, cluster)])
 
 
 def metadata_in(root: JsonObject, prefix: Path, kinds: Kinds) -> Metadata:

@@ -12,14 +12,14 @@ SUSPEND: Path = ("spec", "runPolicy", "suspend")
 _SCHEDULING: Path = ("spec", "runPolicy", "schedulingPolicy")
 
 
-def replica_specs_kind(kind: str, field: str, framework: str, made_for: str | None = "training") -> WorkloadKind:
+def replica_specs_kind(kind: str, field: str, framework: str | None, made_for: str | None = "training") -> WorkloadKind:
     """A kind of group ``kubeflow.org`` whose roles stand in ``spec.<field>``."""
     return WorkloadKind(
         group="kubeflow.org",
         kind=kind,
-        templates=lambda job: _templates(job, field),
+        templates=lambda job: replica_templates(job, field),
         runs="once",
-        labelled=lambda job: _labelled(job, field),
+        labelled=lambda job: replica_metadata(job, field),
         queue_fields=((*_SCHEDULING, "queue"),),
         suspend=SUSPEND,
         priority=((*_SCHEDULING, "priorityClass"),),
@@ -31,19 +31,22 @@ def replica_specs_kind(kind: str, field: str, framework: str, made_for: str | No
     )
 
 
-def _roles(job: JsonObject, field: str) -> list[tuple[str, JsonObject]]:
+def replica_roles(job: JsonObject, field: str) -> list[tuple[str, JsonObject]]:
+    """The roles in ``spec.<field>``, by name."""
     roles = mapping(mapping(job.get("spec")).get(field))
     return [(name, role) for name, role in roles.items() if isinstance(name, str) and isinstance(role, dict)]
 
 
-def _templates(job: JsonObject, field: str) -> tuple[PodTemplate, ...]:
+def replica_templates(job: JsonObject, field: str) -> tuple[PodTemplate, ...]:
+    """The template of each role in ``spec.<field>``."""
     return tuple(
         [
             template_at(job, ("spec", field, name, "template"), count(role.get("replicas")), name)
-            for name, role in _roles(job, field)
+            for name, role in replica_roles(job, field)
         ]
     )
 
 
-def _labelled(job: JsonObject, field: str) -> Metadata:
-    return tuple([("spec", field, name, "template", "metadata") for name, _ in _roles(job, field)])
+def replica_metadata(job: JsonObject, field: str) -> Metadata:
+    """Where the labels of each role's Pods stand."""
+    return tuple([("spec", field, name, "template", "metadata") for name, _ in replica_roles(job, field)])

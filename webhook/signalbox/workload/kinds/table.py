@@ -4,6 +4,7 @@ from signalbox.workload.kinds.appwrapper import app_wrapper
 from signalbox.workload.kinds.cronjob import CRON_JOB
 from signalbox.workload.kinds.daemonset import DAEMON_SET
 from signalbox.workload.kinds.deployment import DEPLOYMENT
+from signalbox.workload.kinds.elasticjob import ELASTIC_JOB
 from signalbox.workload.kinds.experiment import experiment
 from signalbox.workload.kinds.hyperpodpytorchjob import HYPERPOD_PYTORCH_JOB
 from signalbox.workload.kinds.inferenceservice import INFERENCE_SERVICE
@@ -11,12 +12,16 @@ from signalbox.workload.kinds.jaxjob import JAX_JOB
 from signalbox.workload.kinds.job import JOB
 from signalbox.workload.kinds.jobset import JOB_SET
 from signalbox.workload.kinds.kaiwojob import KAIWO_JOB
+from signalbox.workload.kinds.kfservinginferenceservice import KFSERVING_INFERENCE_SERVICE
 from signalbox.workload.kinds.kind import WorkloadKind
+from signalbox.workload.kinds.kubedl import KUBEDL_KINDS
 from signalbox.workload.kinds.leaderworkerset import LEADER_WORKER_SET
 from signalbox.workload.kinds.llminferenceservice import LLM_INFERENCE_SERVICE
 from signalbox.workload.kinds.mpijob import MPI_JOB
+from signalbox.workload.kinds.mxjob import MX_JOB
 from signalbox.workload.kinds.notebook import NOTEBOOK
 from signalbox.workload.kinds.paddlejob import PADDLE_JOB
+from signalbox.workload.kinds.paddleoperatorjob import PADDLE_OPERATOR_JOB
 from signalbox.workload.kinds.pod import POD
 from signalbox.workload.kinds.podtemplate import POD_TEMPLATE
 from signalbox.workload.kinds.pytorchjob import PYTORCH_JOB
@@ -25,6 +30,7 @@ from signalbox.workload.kinds.rayjob import RAY_JOB
 from signalbox.workload.kinds.rayservice import RAY_SERVICE
 from signalbox.workload.kinds.replicaset import REPLICA_SET
 from signalbox.workload.kinds.replicationcontroller import REPLICATION_CONTROLLER
+from signalbox.workload.kinds.seldondeployment import SELDON_DEPLOYMENT
 from signalbox.workload.kinds.sparkapplication import SPARK_APPLICATION
 from signalbox.workload.kinds.statefulset import STATEFUL_SET
 from signalbox.workload.kinds.tfjob import TF_JOB
@@ -57,6 +63,10 @@ _PLAIN = _by_key(
         XGBOOST_JOB,
         PADDLE_JOB,
         MPI_JOB,
+        MX_JOB,
+        PADDLE_OPERATOR_JOB,
+        *KUBEDL_KINDS,
+        ELASTIC_JOB,
         HYPERPOD_PYTORCH_JOB,
         RAY_JOB,
         RAY_CLUSTER,
@@ -68,6 +78,8 @@ _PLAIN = _by_key(
         NOTEBOOK,
         INFERENCE_SERVICE,
         LLM_INFERENCE_SERVICE,
+        KFSERVING_INFERENCE_SERVICE,
+        SELDON_DEPLOYMENT,
         KAIWO_JOB,
     )
 )
