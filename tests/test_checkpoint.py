@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from signalbox.fieldpath import format_path
+from signalbox.policy.mode import Mode
 from signalbox.workload.checkpoint import infer_checkpoint
 from tests.judgement_cases import cases, manifest_of, view_of
+from tests.world import judged, policy, request, setup
 
 
 @pytest.mark.parametrize("case", cases("checkpoint"), ids=lambda case: case["case"])
@@ -75,3 +77,42 @@ def test_a_template_without_pods_keeps_nothing_and_demands_nothing() -> None:
     manifest["spec"] = {"replicatedJobs": jobs[1:]}
     view = view_of(manifest)
     assert (view.checkpoint.state, view.spot.state) == ("durable", "demanded")
+
+
+def _spot_job(claim: str, args: list[str], gpus: int = 1) -> dict[str, Any]:
+    container = {"command": ["python", "train.py", *args], "volumeMounts": [{"name": "v", "mountPath": "/models"}]}
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": claim}}]
+    with_spot = {"nodeSelector": {"cloud.google.com/gke-spot": "true"}, "volumes": volumes}
+    return manifest_of({"container": container, "gpus": gpus, "with": with_spot})
+
+
+def _asked(manifest: dict[str, Any], unread: str = "note") -> Any:
+    rule = f"{{name: r, check: checkpoint, with: {{accept: [durable], unread: {unread}}}, mode: enforce}}"
+    return judged(setup(policy(f"rules: [{rule}]")), request(manifest))
+
+
+@pytest.mark.parametrize("args", [["--model-dir=/models"], ["--model-dir=/models", "--resume"]])
+def test_spot_job_with_nothing_but_a_folder_for_its_finished_model_gets_in_and_that_is_noted(args: list[str]) -> None:
+    outcome = _asked(_spot_job("team", args))
+    assert outcome.response.allowed
+    (found,) = outcome.findings
+    assert found.mode is Mode.AUDIT
+    assert "only its finished model is seen to outlive the Pod" in found.message
+
+
+def test_spot_job_with_nothing_but_a_folder_for_its_finished_model_is_warned_of_where_a_policy_says_so() -> None:
+    named = _spot_job("team", ["--model-dir=/models"])
+    (found,) = _asked(named, unread="warn").findings
+    assert found.mode is Mode.WARN
+    assert _asked(named, unread="pass").findings == ()
+
+
+@pytest.mark.parametrize("gpus", [0, 1])
+def test_spot_job_with_a_folder_of_models_that_nothing_names_is_warned(gpus: int) -> None:
+    outcome = _asked(_spot_job("team", [], gpus))
+    assert outcome.response.allowed
+    assert [found.mode for found in outcome.findings] == [Mode.WARN]
+
+
+def test_spot_job_with_nothing_but_a_cache_of_models_is_refused() -> None:
+    assert not _asked(_spot_job("model-cache", [])).response.allowed

@@ -5,7 +5,8 @@ A spot node is taken back without notice and a low-priority run is preempted; wh
 A path that only a config file or a placeholder holds cannot be judged: `unknown` says whether that passes, warns or
 refuses. A checkpoint that nothing reads back (no `--resume`, no load from where it is saved, no test whether one is there)
 saves nothing either, but a program may do that by itself, so it never refuses: `unread` says whether that passes, is noted
-(recorded, shown by `explain` and in reports) or warned of.
+(recorded, shown by `explain` and in reports) or warned of. So it is where all that outlives the Pod is the folder of the
+finished model (`MODEL_DIR=/model` on a volume), and nothing says that progress is saved on the way.
 
 Rule:
     check: checkpoint
@@ -49,6 +50,7 @@ from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.policy.mode import Mode
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.labels import CHECKPOINT_URI
+from signalbox.workload.named_mounts import FINISHED
 from signalbox.workload.view import WorkloadView
 
 
@@ -95,12 +97,16 @@ def run(subject: CheckSubject, parameters: CheckpointParameters) -> list[Problem
 
 
 def _unread(view: WorkloadView, parameters: CheckpointParameters) -> list[Problem]:
-    """A checkpoint that outlives the Pod, and a run that starts over all the same."""
+    """A checkpoint that outlives the Pod, and a run that starts over all the same: it is not read, or only made at the end."""
     resume = view.resume
-    if resume.state not in ("unsaid", "starts-over"):
+    finished = all(seen.note.startswith(FINISHED) for seen in view.checkpoint.evidence)
+    if resume.state not in ("unsaid", "starts-over") and not finished:
         return []
     why, evidence = _interruption(view)
-    if resume.state == "starts-over":
+    if finished:
+        message = f"{why}, and only its finished model is seen to outlive the Pod; its program may save its progress too."
+        fix = Fix("if it does not, let it save where that outlives the Pod (--output_dir, or what its framework calls it).")
+    elif resume.state == "starts-over":
         message = f"{why}, and this run starts over: its checkpoint is durable, but it is told not to read it back."
         fix = Fix("let it go on from its last checkpoint when it is started again.")
     else:

@@ -5,7 +5,7 @@ Options and variables name the place, volumes and URLs say what it is. ``--load_
 """
 
 import re
-from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from signalbox.quantity import is_placeholder
@@ -14,10 +14,10 @@ from signalbox.workload.copies import copied_beside
 from signalbox.workload.judgement import Evidence, Judgement
 from signalbox.workload.kinds.kind import mapping
 from signalbox.workload.labels import CHECKPOINT_URI
-from signalbox.workload.meaning import Meaning, meaning_of
+from signalbox.workload.named_mounts import FINISHED, MAY_SAVE, is_named_for_a_run, named_mounts
 from signalbox.workload.said import Said, Strength
+from signalbox.workload.saving import guessed_settings
 from signalbox.workload.signs import Signs
-from signalbox.workload.started import Started
 from signalbox.workload.storage import LONGEST_PATH, NO_BUCKET, Kept, Place, Storage
 from signalbox.workload.vocabulary import MAX_NAME, name_words
 
@@ -27,14 +27,10 @@ if TYPE_CHECKING:
 
 _BEST: tuple[Kept, ...] = ("durable", "unknown", "ephemeral", "none")
 _BUCKET_PLACEHOLDER = re.compile(r"[A-Z][A-Z0-9_-]*\Z")
-_NO_PLACE = re.compile(r"(?:true|false|yes|no|none|null|auto|[-+]?\d++(?:\.\d*+)?(?:e[-+]?\d++)?)\Z", re.IGNORECASE)
-_CONFIGURATION_FILE = re.compile(r"[^\s=]+\.(?:ya?ml|json|toml|gin|cfg)\Z", re.IGNORECASE)
 _NONE = Judgement("none")
 # More of the same says nothing new.
 _MAX_EVIDENCE = 16
 _WHEN_SAVING = ("output-when-saving", "output-when-named")
-_A_FILE = Meaning(None, None, False, False, False, "configuration")
-_MAY_SAVE = "a folder that outlives the Pod; nothing says that progress is saved there"
 _Found = tuple[Kept, Evidence]
 
 
@@ -61,8 +57,8 @@ def _declared(view: "WorkloadView") -> Judgement | None:
     """The annotation, on the object or on a pod template: an object-store URL or a path on a mounted volume."""
     places: list[tuple[Path, object]] = [(("metadata", "annotations", CHECKPOINT_URI), view.annotations.get(CHECKPOINT_URI))]
     for template in view.running_templates:
-        if template.path:
-            annotations = mapping(template.metadata.get("annotations"))
+        annotations = mapping(template.metadata.get("annotations"))
+        if template.path and annotations:
             places.append(((*template.path, "metadata", "annotations", CHECKPOINT_URI), annotations.get(CHECKPOINT_URI)))
     for path, value in places:
         if not isinstance(value, str) or not value.strip():
@@ -125,8 +121,8 @@ def _of_container(container: ContainerView, view: "WorkloadView") -> list[_Found
     lost: list[str] = []
     saves = writes = False
     unread: list[_Found] = []
-    maybe: list[_Found] = []
-    for meaning, value, folder, seen in saving_settings(container, signs):
+    maybe: list[tuple[str, Place, Evidence]] = []
+    for meaning, value, folder, seen in container.saving:
         role = meaning.role
         # A switch may bring the place along: `--save-checkpoint runs/last.pt`.
         if role == "frequency" or (role == "switch" and "/" not in value):
@@ -152,23 +148,62 @@ def _of_container(container: ContainerView, view: "WorkloadView") -> list[_Found
             lost.append(value if value[:1] == "/" or not folder else f"{folder}/{value}")
         (folders if role == "folder" else found if written else later).append(kept)
         if role == "output-when-named" and not written and place.kept == "durable":
-            # `MODEL_DIR=/model` on a volume: the model ends there, and its checkpoints may.
-            maybe.append(("unknown", Evidence(seen.path, seen.value, _MAY_SAVE)))
+            maybe.append((value, place, seen))
     # A tool that tunes a model that exists reads it from its checkpoint folder, and writes elsewhere.
     if folders and not (writes and any(map(_tunes, container.said))):
         found += folders
     if saves:
         found += later
-    elif not any(map(_is_fine_tuning, container.said)):
-        # What is tuned is read from such a folder.
-        unread += maybe
-    # A path that is told beats the name of a mount, and that beats a file that cannot be seen.
-    if not found and container.mounts:
-        found = _named_mounts(container, view)
+        maybe = []
+    if (container.mounts or maybe or view.trains) and all(kept == "none" for kept, _ in found):
+        found = _by_names(container, view, storages, maybe, unread) or found
     if lost and all(kept in ("ephemeral", "none") for kept, _ in found):
         copied = copied_beside(container, lost, view)
         found = found if copied is None else [(copied[0].kept, copied[1])]
     return found if any(kept != "none" for kept, _ in found) else found + unread
+
+
+def _by_names(
+    container: ContainerView,
+    view: "WorkloadView",
+    storages: list[Storage],
+    maybe: list[tuple[str, Place, Evidence]],
+    unread: list[_Found],
+) -> list[_Found]:
+    """What names say where no option does. They beat a file that cannot be seen, but for the name of a finished model.
+
+    ``maybe`` are folders of options that may be read as well as written (``MODEL_DIR``).
+    """
+    trains = view.trains
+    tunes = trains and (view.type.state == "fine-tuning" or any(map(_is_fine_tuning, container.said)))
+    started_by = _started_by(container, view)
+    guessed: list[_Found] = []
+    # What is tuned is read from such folders.
+    guesses = guessed_settings(container, view.signs) if trains and not tunes else ()
+    for value, folder, seen in islice(guesses, _MAX_EVIDENCE):
+        storages = storages or [Storage(one, view) for one in (container, *started_by)]
+        place = _best_place(storages, value, folder)
+        if place is not None:
+            guessed.append((place.kept, Evidence(seen.path, seen.value, place.note)))
+    if any(kept == "durable" for kept, _ in guessed):
+        return guessed
+    written: list[_Found] = []
+    finished: list[_Found] = []
+    for one in (container, *started_by):
+        if one.mounts:
+            of_run, of_model = named_mounts(one, view)
+            written += of_run
+            finished += of_model
+    if written or tunes:
+        return written
+    for value, place, seen in maybe:
+        if trains and is_named_for_a_run(value, view.signs.checkpoint):
+            written.append(("durable", Evidence(seen.path, seen.value, f"{FINISHED}: {place.note}")))
+        else:
+            unread.append(("unknown", Evidence(seen.path, seen.value, MAY_SAVE)))
+    if written or unread:
+        return written
+    return finished if finished and trains else guessed
 
 
 def _started_by(container: ContainerView, view: "WorkloadView") -> list[ContainerView]:
@@ -199,74 +234,3 @@ def _is_fine_tuning(said: Said | None) -> bool:
 
 def _tunes(said: Said | None) -> bool:
     return said is not None and said.saying.says == "fine-tuning" and said.strength is Strength.KNOWN
-
-
-def _named_mounts(container: ContainerView, view: "WorkloadView") -> list[_Found]:
-    """Durable volumes mounted under a name that says what is kept there: ``/checkpoints``, ``/outputs``."""
-    signs = view.signs.checkpoint
-    storage: Storage | None = None
-    found: list[_Found] = []
-    for index, entry in enumerate(container.mounts):
-        path = entry.get("mountPath") if isinstance(entry, dict) else None
-        if not isinstance(path, str) or path.rstrip("/").rpartition("/")[2].lower() not in signs.mounts:
-            continue
-        storage = storage or Storage(container, view)
-        place = storage.find(path)
-        if place is not None and place.kept in ("durable", "unknown"):
-            found.append((place.kept, Evidence(container.place("volumeMounts", index), path, place.note)))
-    return found
-
-
-def saving_settings(container: ContainerView, signs: Signs) -> Iterator[tuple[Meaning, str, str, Evidence]]:
-    """``(meaning, value, folder it is relative to, evidence)`` of every option and variable that speaks of saving."""
-    for index, name, entry in container.variables:
-        meaning = meaning_of(name, signs)
-        if meaning is None or meaning.role in ("", "configuration"):
-            continue
-        role = meaning.role
-        path: Path = container.place("env", index)
-        value = container.env.get(name)
-        if value is None and entry.get("valueFrom") is not None:
-            yield meaning, "$(valueFrom)", "", Evidence(path, name)
-        elif value is not None and (role in ("frequency", "switch") or not _NO_PLACE.match(value)):
-            yield meaning, value, "", Evidence(path, f"{name}={value}")
-    folder = ""
-    for started, said in zip(container.started, container.said, strict=True):
-        target = started.target
-        words = started.invocation.words
-        if words[0] == "cd" and len(words) > 1:
-            folder = words[1] if words[1].startswith("/") else f"{folder}/{words[1]}" if folder else ""
-            folder = folder[:LONGEST_PATH]
-            continue
-        exported = words[0] == "export"
-        if target is not None and not exported:
-            if target.role == "program" and target.name in signs.commands.utilities:
-                continue
-            if said is not None and not _trains(said):
-                continue
-        yield from _options(started, folder)
-
-
-def _options(started: Started, folder: str) -> Iterator[tuple[Meaning, str, str, Evidence]]:
-    words = started.invocation.words
-    field = started.invocation.field
-    for option in started.options:
-        role, value = option.meaning.role, option.value
-        if not role or (role == "configuration" and option.at < started.at):
-            # The launcher's own configuration (`accelerate launch --config_file`) is about processes.
-            continue
-        if not value or (not option.joined and value[:2] == "--"):
-            continue
-        if role in ("frequency", "switch", "configuration") or not _NO_PLACE.match(value):
-            yield option.meaning, value, folder, Evidence(field(option.at), started.shown(option))
-    for index in range(started.at + 1, len(words)):
-        word, before = words[index], words[index - 1]
-        # After an option it would be that option's value.
-        if (
-            "." in word
-            and len(word) <= LONGEST_PATH
-            and word[:1] != "-"
-            and (before[:1] != "-" or "=" in before)
-            and _CONFIGURATION_FILE.match(word)
-        ):
-            yield _A_FILE, word, folder, Evidence(field(index), word)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from signalbox.workload.checkpoint import saving_settings, that_train
+from signalbox.workload.checkpoint import that_train
 from signalbox.workload.containers import TOO_LONG, ContainerView
 from signalbox.workload.judgement import Evidence, Judgement
 from signalbox.workload.meaning import ReadBack, meaning_of
@@ -73,7 +73,7 @@ def _by_itself(view: "WorkloadView") -> Evidence | None:
 def _of_container(container: ContainerView, signs: Signs) -> Iterator[_Found]:
     saved: list[str] = []
     loaded: list[tuple[str, Evidence]] = []
-    for meaning, value, _, seen in saving_settings(container, signs):
+    for meaning, value, _, seen in container.saving:
         if meaning.role in _SAVES and not meaning.reads_back:
             saved.append(value)
         elif meaning.role == "configuration":

@@ -41,6 +41,8 @@ Volumes = dict[str, tuple[str, JsonObject]]
 LONGEST_PATH = 4096
 # Deeper mounts than anybody has.
 _MAX_LEVELS = 64
+# Nobody mounts a store there that is to outlive a Pod.
+_SCRATCH = ("/tmp/", "/var/tmp/", "/dev/shm/")  # noqa: S108
 _MOUNTED_ELSEWHERE = Place("unknown", "another object may mount a volume there")
 
 
@@ -92,7 +94,8 @@ class Storage:
         if known[0] != "/":
             base = folder or self.working_dir
             if not base:
-                return self._relative()
+                mount = self._mount_that_ends_in(known)
+                return self._relative() if mount is None else self._mounted(mount)
             known = posixpath.join(base, known)
         return self._path(known, whole)
 
@@ -139,7 +142,20 @@ class Storage:
             return self._mounted(mount)
         if self._somewhere:
             return Place("unknown", "a volume is mounted where only a placeholder says")
-        return _MOUNTED_ELSEWHERE if self._container.template.partial else Place("ephemeral", OWN_DISK)
+        if self._container.template.partial and not path.startswith(_SCRATCH):
+            return _MOUNTED_ELSEWHERE
+        return Place("ephemeral", OWN_DISK)
+
+    def _mount_that_ends_in(self, path: str) -> JsonObject | None:
+        """The only mount that ends in the first folder of a relative path: ``runs/a`` and ``/app/runs``.
+
+        Not ``/runs``: no image works in the root folder.
+        """
+        first = _normal(path)[1:].partition("/")[0]
+        if not first or path.startswith(".."):
+            return None
+        found = [entry for at, entry in self._mounts.items() if at.endswith("/" + first) and at.find("/", 1) > 0]
+        return found[0] if len(found) == 1 else None
 
     def _mount_of(self, path: str) -> JsonObject | None:
         """The mount that holds a path: of the folders above it the deepest that is one."""

@@ -1,0 +1,137 @@
+"""What a container says about saving: options and variables of the programs that train, and the text of inline programs."""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from signalbox.workload.judgement import Evidence
+from signalbox.workload.meaning import Meaning, meaning_of
+from signalbox.workload.program_text import saved_in, set_in
+from signalbox.workload.signs import CheckpointSigns, Signs
+from signalbox.workload.started import Started
+from signalbox.workload.storage import LONGEST_PATH
+from signalbox.workload.vocabulary import MAX_NAME, name_words
+
+if TYPE_CHECKING:
+    from signalbox.fieldpath import Path
+    from signalbox.workload.containers import ContainerView
+
+_NO_PLACE = re.compile(r"(?:true|false|yes|no|none|null|auto|[-+]?\d++(?:\.\d*+)?(?:e[-+]?\d++)?)\Z", re.IGNORECASE)
+_CONFIGURATION_FILE = re.compile(r"[^\s=]+\.(?:ya?ml|json|toml|gin|cfg)\Z", re.IGNORECASE)
+_SETTING = re.compile(r"[A-Za-z_][\w.]*+=")
+_A_FILE = Meaning(None, None, False, False, False, "configuration")
+_WITHOUT_PLACE = ("frequency", "switch", "configuration")
+
+Setting = tuple[Meaning, str, str, Evidence]
+"""A meaning, its value, the folder it is relative to and the evidence."""
+
+
+def saving_settings(container: "ContainerView", signs: Signs) -> Iterator[Setting]:
+    """Every option and variable that speaks of saving, and every place that an inline program saves to."""
+    for index, name, entry in container.variables:
+        meaning = meaning_of(name, signs)
+        if meaning is None or meaning.role in ("", "configuration"):
+            continue
+        role = meaning.role
+        path: Path = container.place("env", index)
+        value = container.env.get(name)
+        if value is None and entry.get("valueFrom") is not None:
+            yield meaning, "$(valueFrom)", "", Evidence(path, name)
+        elif value is not None and (role in ("frequency", "switch") or not _NO_PLACE.match(value)):
+            yield meaning, value, "", Evidence(path, f"{name}={value}")
+    for started, folder in _that_may_train(container, signs):
+        yield from _options(started, folder)
+        target = started.target
+        document = started.invocation.document
+        if target is not None and target.role == "code":
+            yield from _of_text(saved_in(target.name, container.env, signs), started, folder)
+        elif document:
+            yield from _of_text(saved_in(document, container.env, signs), started, folder)
+            yield from _of_text(set_in(document, signs), started, folder)
+
+
+def guessed_settings(container: "ContainerView", signs: Signs) -> Iterator[tuple[str, str, Evidence]]:
+    """``(value, folder it is relative to, evidence)`` of options that are not known, and whose value is a folder that is
+    named for checkpoints: ``-cd /data/checkpoints/run1``. None of them says that it is read.
+    """
+    known = signs.checkpoint
+    for started, folder in _that_may_train(container, signs):
+        words = started.invocation.words
+        for at in range(started.at + 1, len(words)):
+            word = words[at]
+            if "/" not in word or not _is_folder_for_checkpoints(word, known):
+                continue
+            name, equals, value = word.partition("=")
+            if not equals:
+                name, value = words[at - 1], word
+            if not value or value[:1] == "-" or (name[:1] != "-" and not equals):
+                continue
+            meaning = meaning_of(name, signs)
+            if meaning is not None and (meaning.role or meaning.reads_back):
+                continue
+            if (known.never | known.owners | known.reads).isdisjoint(name_words(name[:MAX_NAME])):
+                yield value, folder, Evidence(started.invocation.field(at), word if equals else f"{name} {value}")
+
+
+def _is_folder_for_checkpoints(value: str, signs: CheckpointSigns) -> bool:
+    lowered = value[:MAX_NAME].lower()
+    if not any(subject in lowered for subject in signs.subjects) or "." in lowered.rpartition("/")[2]:
+        return False
+    words = set(name_words(lowered))
+    return not signs.subjects.isdisjoint(words) and signs.mounts_never.isdisjoint(words)
+
+
+def _that_may_train(container: "ContainerView", signs: Signs) -> Iterator[tuple[Started, str]]:
+    """What may train of all that is started, with the folder it runs in; an assignment speaks for what follows it.
+
+    A tool that is fed a text writes it to a file (``cat > train.py <<EOF``): a program, or the configuration of one.
+    """
+    folder = ""
+    for started, said in zip(container.started, container.said, strict=True):
+        target = started.target
+        words = started.invocation.words
+        if words[0] == "cd" and len(words) > 1:
+            folder = words[1] if words[1].startswith("/") else f"{folder}/{words[1]}" if folder else ""
+            folder = folder[:LONGEST_PATH]
+            continue
+        if target is not None and words[0] != "export":
+            if target.role == "program" and target.name in signs.commands.utilities and not started.invocation.document:
+                continue
+            if said is not None and not said.trains:
+                continue
+        yield started, folder
+
+
+def _options(started: Started, folder: str) -> Iterator[Setting]:
+    words = started.invocation.words
+    field = started.invocation.field
+    for option in started.options:
+        role, value = option.meaning.role, option.value
+        if not role or (role == "configuration" and option.at < started.at):
+            # The launcher's own configuration (`accelerate launch --config_file`) is about processes.
+            continue
+        if not value or (not option.joined and value[:2] == "--"):
+            continue
+        if role == "configuration" and _SETTING.match(value):
+            # `--config train.fp16=true` sets what a file would hold.
+            continue
+        if role in _WITHOUT_PLACE or not _NO_PLACE.match(value):
+            yield option.meaning, value, folder, Evidence(field(option.at), started.shown(option))
+    for index in range(started.at + 1, len(words)):
+        word, before = words[index], words[index - 1]
+        # After an option it would be that option's value.
+        if (
+            "." in word
+            and len(word) <= LONGEST_PATH
+            and word[:1] != "-"
+            and (before[:1] != "-" or "=" in before)
+            and _CONFIGURATION_FILE.match(word)
+        ):
+            yield _A_FILE, word, folder, Evidence(field(index), word)
+
+
+def _of_text(found: Iterator[tuple[Meaning, str, str]], started: Started, folder: str) -> Iterator[Setting]:
+    path = started.invocation.field(min(started.at, len(started.invocation.words) - 1))
+    for meaning, value, shown in found:
+        if meaning.role in ("frequency", "switch") or not _NO_PLACE.match(value):
+            yield meaning, value, folder, Evidence(path, shown)
