@@ -48,7 +48,7 @@ def manifest_of(case: dict[str, Any]) -> dict[str, Any]:
 
 def workload(kind: str, pod: Any, case: dict[str, Any]) -> dict[str, Any]:
     """A minimal manifest of a kind around a PodSpec."""
-    metadata: dict[str, Any] = {"name": "x"}
+    metadata: dict[str, Any] = {"name": case.get("name", "x")}
     for key in ("labels", "annotations"):
         if key in case:
             metadata[key] = case[key]

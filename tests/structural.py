@@ -68,7 +68,9 @@ def kept(schema: Schema, obj: Schema) -> Schema:
 
 
 def pruned(schema: Schema, value: Any) -> Any:
-    """What the API server would keep of a value."""
+    """What the API server would keep of a value; one of another type it refuses, so nothing of that is lost."""
+    if "type" in schema and not _is(schema["type"], value):
+        return value
     if isinstance(value, list):
         return [pruned(schema.get("items", {}), item) for item in value]
     if not isinstance(value, dict):

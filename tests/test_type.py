@@ -18,6 +18,13 @@ def test_type_is_read_from_what_the_containers_run(case: dict[str, Any]) -> None
         assert view.distributed is case["distributed"]
 
 
+@pytest.mark.parametrize("case", cases("names"), ids=lambda case: case["case"])
+def test_a_name_counts_where_something_else_bears_it_out(case: dict[str, Any]) -> None:
+    view = view_of(manifest_of(case))
+    assert view.type.state == case["type"], view.type.evidence
+    assert view.type.thin is case.get("thin", False)
+
+
 def test_every_type_but_none_carries_its_evidence() -> None:
     for case in cases("type"):
         view = view_of(manifest_of(case))

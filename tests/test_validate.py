@@ -32,6 +32,15 @@ def spot_job(**keywords: Any) -> dict[str, Any]:
     return job
 
 
+def test_what_rests_on_a_name_warns_and_refuses_nothing() -> None:
+    job = spot_job()
+    job["metadata"]["name"] = "nightly-retrain"
+    pod_spec(job)["containers"][0] |= {"command": ["python", "main.py"], "args": []}
+    response = judged(setup(SPOT), request(job)).response
+    assert response.allowed
+    assert "[spot/restartable] Spot work is interrupted without notice" in response.warnings[0]
+
+
 def test_spot_job_without_checkpoint_is_refused() -> None:
     response = judged(setup(SPOT), request(spot_job())).response
     assert not response.allowed

@@ -263,7 +263,8 @@ def _way_out(refused: Sequence[Finding], view: WorkloadView) -> list[str]:
     seen = f" because of {evidence_text(replace(why, note=''), view.object)}" if why is not None else ""
     mine = TRAINING_TYPES if view.trains else {view.type.state}
     *others, last = (kind for kind in TYPES if kind not in mine)
-    text = f"Taken for {view.type.state}{seen}. If it is something else, label it as what it is ({', '.join(others)} or {last}):"
+    kinds = f"{', '.join(others)} or {last}"
+    text = f"Taken for {view.type.state}{seen}. If it is something else, label it as what it is ({kinds}):"
     return ["", *wrap("", text, "  ", "  "), f"    metadata.labels[{TYPE_LABEL}]: TYPE"]
 
 

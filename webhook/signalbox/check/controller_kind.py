@@ -40,9 +40,9 @@ Passes:
 from typing import Any, Literal
 
 from signalbox.check.check import Check, Parameters
+from signalbox.controllers import OWNERS
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.workload.kinds.kind import mapping
-from signalbox.workload.kinds.table import KINDS
 from signalbox.workload.view import WorkloadView
 
 
@@ -74,7 +74,8 @@ def run(subject: CheckSubject, parameters: ControllerKindParameters) -> list[Pro
     view = subject.view
     kind = view.kind.kind
     if view.acts_as.runs == "forever" and view.trains:
-        message = f"A {kind} starts training again for ever: when the run succeeds it is run once more, on the same GPUs."
+        where = ", on the same GPUs" if view.accelerators.any else ""
+        message = f"A {kind} starts training again for ever: when the run succeeds it is run once more{where}."
         return [Problem(message, view.type.evidence, _job_from_template(view), key=kind, by_type=not view.type.declared)]
     if view.kind.runs == "pod" and not _is_kept_alive(view) and _counts(view, parameters.bare_pods):
         message = "Nothing starts a bare Pod again when its node goes, and its run is lost."
@@ -85,11 +86,11 @@ def run(subject: CheckSubject, parameters: ControllerKindParameters) -> list[Pro
 def _is_kept_alive(view: WorkloadView) -> bool:
     """Whether some controller may start the Pod again.
 
-    Anyone can write an ownerReference. One of a kind that we judge is written by a controller we know (whose own writes
-    are only audited), or is forged; of other kinds we cannot tell, and the Pod has the benefit of the doubt.
+    Anyone can write an ownerReference. One of a kind whose controller we know is written by that (whose own writes are only
+    audited), or is forged; of other kinds we cannot tell, and the Pod has the benefit of the doubt.
     """
     owner = view.owner
-    return owner is not None and (owner.group, owner.kind) not in KINDS
+    return owner is not None and (owner.group, owner.kind) not in OWNERS
 
 
 def _counts(view: WorkloadView, bare_pods: str) -> bool:

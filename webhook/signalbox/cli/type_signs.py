@@ -8,7 +8,12 @@ from signalbox.workload.type import heard
 from signalbox.workload.view import WorkloadView
 
 DECIDES, AGREES, OUTVOTED = "decides", "agrees", "outvoted"
-STRENGTHS = {Strength.KNOWN: "is known for {}", Strength.NAMED: "says {} by its name", Strength.WEAK: "hints at {}"}
+STRENGTHS = {
+    Strength.KNOWN: "is known for {}",
+    Strength.NAMED: "says {} by its name",
+    Strength.WEAK: "hints at {}",
+    Strength.CALLED: "may be {}",
+}
 """How plainly a sign speaks, in words."""
 
 

@@ -113,6 +113,7 @@ def _apply(policy: Policy, rule: Rule, matches: bool | None, when: bool | None, 
         return
     if subject.view.kind.completed is not None:
         found = [_mended_here(problem, subject.view) for problem in found]
+    found = [_no_more_than_warned(problem, subject.view) for problem in found]
     before = _before(policy, rule, hearing)
     worse = []
     for problem in found:
@@ -166,6 +167,11 @@ def _mended_here(problem: Problem, view: WorkloadView) -> Problem:
     return replace(problem, fix=Fix(problem.fix.text if kept else f"change it in {named}.", tuple(kept)))
 
 
+def _no_more_than_warned(problem: Problem, view: WorkloadView) -> Problem:
+    """What rests on what somebody called the work warns: a name is no reason to refuse."""
+    return replace(problem, at_most=min(problem.at_most, Mode.WARN)) if problem.by_type and view.type.thin else problem
+
+
 def _checked(setup: Setup, subject: Subject, old: WorkloadView | None) -> CheckSubject:
     return CheckSubject(subject.view, old, partial(is_injected, setup, subject))
 
@@ -211,7 +217,7 @@ def _before(policy: Policy, rule: Rule, hearing: Hearing) -> dict[str, Problem] 
     problems = _problems(rule, old, _checked(hearing.setup, old, old.view))
     if isinstance(problems, (NotJudged, ExpressionError)):
         return {}
-    return {problem.key: problem for problem in _sorted_out(problems)[0]}
+    return {problem.key: _no_more_than_warned(problem, old.view) for problem in _sorted_out(problems)[0]}
 
 
 def _asks_who(policy: Policy, rule: Rule) -> bool:

@@ -32,7 +32,7 @@ def compile_signs(documents: Sequence[WorkloadSignsDocument]) -> Signs:
     newest_first = specs[::-1]
     return Signs(
         accelerators=tuple(
-            AcceleratorSign(tuple(entry.resources), entry.vendor, entry.toleration)
+            AcceleratorSign(tuple(entry.resources), entry.vendor, entry.toleration, entry.share)
             for spec in newest_first
             for entry in spec.accelerators
         ),
@@ -101,6 +101,7 @@ def _names(entries: list[NameEntry]) -> NameSigns:
         fillers=words("filler"),
         joins=words("join"),
         asides=words("aside"),
+        agents=words("agent"),
     )
 
 
@@ -125,6 +126,7 @@ def _vocabulary(entries: Sequence[tuple[str, VocabularyEntry]]) -> Vocabulary:
             (vocabulary.environment, _options(entry.environment)),
             (vocabulary.code, entry.code),
             (vocabulary.switches, _options(entry.switches)),
+            (vocabulary.hints, _options(entry.hints)),
         ):
             for name in names:
                 table.setdefault(name, saying)
@@ -138,6 +140,7 @@ def _vocabulary(entries: Sequence[tuple[str, VocabularyEntry]]) -> Vocabulary:
         # The longer of two pieces is looked for first.
         dict(sorted(vocabulary.code.items(), key=lambda item: -len(item[0]))),
         vocabulary.switches,
+        vocabulary.hints,
     )
 
 
@@ -172,6 +175,10 @@ def _checkpoint(sections: list[CheckpointSection]) -> CheckpointSigns:
         frequency=named("frequency"),
         configuration=_options(named("configuration")),
         mounts=named("mount"),
+        mounts_never=named("mount-never"),
+        model_mounts=_phrases(named("model-mount")),
+        reads=named("read"),
+        calls=tuple(sorted(named("call"))),
         copiers=named("copier"),
         schemes=frozenset(name for section in sections for entry in section.stores for name in entry.schemes),
         rooted_schemes=frozenset(

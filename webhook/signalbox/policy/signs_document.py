@@ -21,11 +21,15 @@ class _Entry(_Strict):
 
 
 class AcceleratorEntry(_Entry):
-    """Extended resources (globs) that are accelerators, and the taint key their nodes usually carry."""
+    """Extended resources (globs) that are accelerators, and the taint key their nodes usually carry.
+
+    ``share``: an amount of memory or of cores of one device, no count of devices.
+    """
 
     vendor: Name
     resources: Names
     toleration: str = ""
+    share: bool = False
 
 
 class NamesEntry(_Entry):
@@ -82,7 +86,7 @@ class CommandEntry(_Entry):
 class NameEntry(_Entry):
     """Words that say how the name they stand in is read (see NameSigns)."""
 
-    role: Literal["thing", "part", "errand", "task", "order", "look", "filler", "join", "aside"]
+    role: Literal["thing", "part", "errand", "task", "order", "look", "filler", "join", "aside", "agent"]
     words: Names
 
 
@@ -97,6 +101,7 @@ class VocabularyEntry(_Entry):
     environment: list[Name] = []
     code: list[Name] = []
     switches: list[Name] = []
+    hints: list[Name] = []
     general: bool = False
 
 
@@ -150,6 +155,10 @@ class CheckpointNameEntry(_Entry):
         "frequency",
         "configuration",
         "mount",
+        "mount-never",
+        "model-mount",
+        "read",
+        "call",
         "copier",
     ]
     names: Names

@@ -137,6 +137,8 @@ def template_accelerators(template: PodTemplate, signs: Signs) -> TemplateAccele
                 continue
             asked[resource] = quantity
             evidence.append(Evidence((*path, "resources", section, resource), str(raw)))
+        if asked:
+            asked = _devices(asked, signs)
         for at, claim in claimed_accelerators(container, template, signs):
             # How many devices a claim is for stands in another object.
             placeholder = True
@@ -156,6 +158,15 @@ def template_accelerators(template: PodTemplate, signs: Signs) -> TemplateAccele
     if not running and not placeholder and signs.accelerator_annotations:
         placeholder = _annotated(template, signs, running, evidence)
     return TemplateAccelerators(running, placeholder, tuple(evidence), frozenset(resources.union(running)))
+
+
+def _devices(asked: dict[str, Quantity], signs: Signs) -> dict[str, Quantity]:
+    """Counts of devices: an amount of memory or of cores beside one says how much of each; alone it is a share of one."""
+    shares = [resource for resource in asked if (sign := signs.accelerator(resource)) is not None and sign.share]
+    if not shares:
+        return asked
+    counted = {resource: quantity for resource, quantity in asked.items() if resource not in shares}
+    return counted or {shares[0]: 1}
 
 
 def _asked_flatly(

@@ -37,8 +37,12 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the workload was found to be (``state``), why, and whether the user said so with a label of ours."""
+    """What the workload was found to be (``state``), why, and whether the user said so with a label of ours.
+
+    ``thin``: it rests on what somebody called it, which is enough to warn and to label, and not to refuse.
+    """
 
     state: str | None
     evidence: tuple[Evidence, ...] = ()
     declared: bool = False
+    thin: bool = False

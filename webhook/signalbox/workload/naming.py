@@ -44,6 +44,17 @@ def named(name: str, signs: Signs) -> Named:
     return found
 
 
+def speaks_of_another(name: str, signs: Signs) -> bool:
+    """Whether a name is plainly of something else than a training: ``score``, ``quantize-awq``, ``smoke``."""
+    core = _without_fillers(name_words(name[:MAX_NAME]), signs)
+    names = signs.names
+    if not core or _begins_with(core, names.orders):
+        return False
+    if core[0] in names.looks or core[-1] in names.looks or core[-1] in names.tasks:
+        return True
+    return core[0] in names.errands or (len(core) > 1 and core[-1] in names.things)
+
+
 def _read(words: list[str], signs: Signs) -> Named:
     """Each of several works in one name (``prepare_and_train``) for itself: it trains if one of them does."""
     whole = _part(words, signs)

@@ -33,8 +33,9 @@ PRECEDENCE_IN_CODE = (
 
 
 class Strength(IntEnum):
-    """How much a sign can bear: a known program, a script's or module's name, anything else."""
+    """How much a sign can bear: a known program, a script's or module's name, anything else; last what it is called."""
 
+    CALLED = 0
     WEAK = 1
     NAMED = 2
     KNOWN = 3
@@ -66,8 +67,10 @@ def what_it_says(started: Started, signs: Signs, accelerated: bool) -> Said | No
         return None
     # What a launcher starts has the accelerators of other Pods, where it has none of its own.
     said = _by_name(started, signs, accelerated or (target is not None and bool(target.launchers)))
+    if said is not None and _only_asks(started, said, signs):
+        return None
     if said is not None and not said.trains:
-        return None if _only_asks(started, said, signs) else said
+        return said
     by_option, chosen, off = _by_options(started, signs)
     if said is None and by_option is not None and by_option.saying.says == "fine-tuning" and _takes_back(started, signs):
         # `score_reward_model.py --lora x`: an adapter is given to what uses one, too.
@@ -209,7 +212,10 @@ def _takes_back(started: Started, signs: Signs) -> bool:
 
 
 def _only_asks(started: Started, said: Said, signs: Signs) -> bool:
-    """Whether a server's program is only asked something: `vllm --version`, `ollama list`."""
+    """Whether a program is only asked something: `vllm --version`, `ollama list`, `train.py --help`."""
+    if said.trains:
+        last = started.invocation.words[-1]
+        return last[:1] == "-" and last in signs.commands.asks
     if said.saying.says != "inference" or started.target is None:
         return False
     after = started.target.at + 1

@@ -25,11 +25,15 @@ def glob(pattern: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class AcceleratorSign:
-    """Resource names that are accelerators. ``toleration`` is the taint key its nodes usually carry."""
+    """Resource names that are accelerators. ``toleration`` is the taint key its nodes usually carry.
+
+    ``share``: its quantity is an amount of one device's memory or cores.
+    """
 
     resources: tuple[str, ...]
     vendor: str
     toleration: str = ""
+    share: bool = False
 
     def matches(self, resource: str) -> bool:
         """Whether a resource name is one of these."""
@@ -102,6 +106,7 @@ class NameSigns:
     ``tasks`` stand last and say what a trained model does (``lora_inference``), unless an ``order`` to train stands first
     (``train_generation``). ``looks`` say that a program only looks
     whether something works. ``fillers`` add nothing, ``joins`` stand between two works, ``asides`` before what is not meant.
+    ``agents`` stand last and say who trains.
     """
 
     things: frozenset[str] = frozenset()
@@ -113,6 +118,7 @@ class NameSigns:
     fillers: frozenset[str] = frozenset()
     joins: frozenset[str] = frozenset()
     asides: frozenset[str] = frozenset()
+    agents: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +147,10 @@ class CheckpointSigns:
     ``outputs`` are whole names that say where a run writes; ``outputs_when_saving`` do so only beside a save frequency
     (words of ``saving`` with ``frequency``), ``outputs_of`` only for programs of the frameworks they lead to.
     ``switches`` turn saving off altogether when they say no.
-    ``configuration`` names options that take a configuration file, ``mounts`` the last parts of telling mount paths;
-    ``copiers`` copy from their first argument to their last.
+    ``configuration`` names options that take a configuration file. A mount, or its volume, is a run's own with one of
+    the words ``mounts`` and none of ``mounts_never``; ``model_mounts`` are folders of a finished model. An option that is
+    not known is no place that is written to with one of the words ``reads``. ``calls`` are pieces of program text that
+    save to one of their arguments; ``copiers`` copy from their first argument to their last.
     ``rooted_schemes`` are those whose URLs may do without a host or bucket. ``storage_drivers`` are the beginnings of
     words in the name of a CSI driver whose inline volumes keep what is written.
     """
@@ -161,6 +169,10 @@ class CheckpointSigns:
     frequency: frozenset[str] = frozenset()
     configuration: frozenset[str] = frozenset()
     mounts: frozenset[str] = frozenset()
+    mounts_never: frozenset[str] = frozenset()
+    model_mounts: frozenset[str] = frozenset()
+    reads: frozenset[str] = frozenset()
+    calls: tuple[str, ...] = ()
     copiers: frozenset[str] = frozenset()
     schemes: frozenset[str] = frozenset()
     rooted_schemes: frozenset[str] = frozenset()

@@ -1,11 +1,17 @@
 """One program that a container starts, with its options read once for every judgement that asks."""
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import orjson
 
 from signalbox.workload.command import Invocation
 from signalbox.workload.meaning import Meaning, meaning_of
 from signalbox.workload.signs import Signs
 from signalbox.workload.target import Target
+
+_LONGEST_JSON = 16 * 1024
+_MOST_SETTINGS = 256
 
 
 # Made for each option of each command on every review: a tuple costs a third of a frozen dataclass.
@@ -13,13 +19,14 @@ class Option(NamedTuple):
     """``--output_dir /x``, ``--output_dir=/x`` or ``trainer.output_dir=/x``.
 
     ``value`` is the word that follows where the option brings none (it is not ``joined``): it may belong to something
-    else.
+    else. ``key`` is its name where it stands in a JSON object that is one word.
     """
 
     at: int
     meaning: Meaning
     value: str
     joined: bool
+    key: str = ""
 
 
 class Started:
@@ -47,6 +54,8 @@ class Started:
 
     def shown(self, option: Option) -> str:
         """An option as people write it, with its value."""
+        if option.key:
+            return f"{option.key}: {option.value}"
         word = self.invocation.words[option.at]
         return word if option.joined or not option.value or option.value[:2] == "--" else f"{word} {option.value}"
 
@@ -55,6 +64,9 @@ def _read_options(words: tuple[str, ...], signs: Signs) -> tuple[Option, ...]:
     found: list[Option] = []
     known = signs.meanings
     for at, word in enumerate(words):
+        if word[:1] == "{":
+            found += _in_json(at, word, signs)
+            continue
         if word[:1] != "-" and "=" not in word:
             continue
         name, equals, value = word.partition("=")
@@ -65,3 +77,22 @@ def _read_options(words: tuple[str, ...], signs: Signs) -> tuple[Option, ...]:
             value = words[at + 1] if at + 1 < len(words) else ""
         found.append(Option(at, meaning, value, equals != ""))
     return tuple(found)
+
+
+def _in_json(at: int, word: str, signs: Signs) -> Iterator[Option]:
+    """The settings in a configuration that is handed over as JSON: ``train.py '{"rl": {"learning_rate": 6e-4}}'``."""
+    if len(word) > _LONGEST_JSON:
+        return
+    try:
+        waiting: list[Any] = [orjson.loads(word)]
+    except ValueError:
+        return
+    looked = 0
+    while waiting and looked < _MOST_SETTINGS:
+        one = waiting.pop(0)
+        for key, value in one.items() if isinstance(one, dict) else ():
+            looked += 1
+            if isinstance(value, dict):
+                waiting.append(value)
+            elif isinstance(value, str | int | float) and (meaning := meaning_of(key, signs)) is not None:
+                yield Option(at, meaning, str(value), True, key)

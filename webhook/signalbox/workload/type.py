@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from signalbox.fieldpath import Path, value_at
-from signalbox.workload.command import program_name
+from signalbox.workload.borne_out import tuned
 from signalbox.workload.containers import TOO_LONG, ContainerView
 from signalbox.workload.distributed import is_distributed as is_distributed
 from signalbox.workload.judgement import TYPES, Evidence, Judgement
-from signalbox.workload.kinds.kind import members
 from signalbox.workload.labels import TYPE_LABEL
+from signalbox.workload.may_work import may_work
 from signalbox.workload.naming import named
 from signalbox.workload.said import Said, Strength
 from signalbox.workload.signs import Signs
-from signalbox.workload.vocabulary import MAX_NAME, Saying, name_words
+from signalbox.workload.vocabulary import Saying
 from signalbox.workload.weighing import PRECEDENCE, Heard, decide, weigh
 
 if TYPE_CHECKING:
@@ -41,25 +41,29 @@ def infer_type(view: "WorkloadView") -> Judgement:
     if kind.type is not None and kind.type_decides:
         return Judgement(kind.type, (_made_for(view),))
     best: Said | None = None
+    by: ContainerView | None = None
     speakers = _speakers(view)
     for container in speakers:
         said = decide(container, view).said
-        if said is not None and (best is None or PRECEDENCE[said.saying.says] < PRECEDENCE[best.saying.says]):
-            best = said
+        if said is not None and (best is None or _order(said) < _order(best)):
+            best, by = said, container
     if best is None and kind.named_by is not None:
         best = _by_reference(view, kind.named_by)
     if best is not None:
         state, evidence = best.saying.says, best.evidence
-    elif kind.type is not None and _leave_it_open(speakers, view.signs):
-        state, evidence = kind.type, _made_for(view)
+    elif (made_for := kind.type or view.kind.type) is not None and _leave_it_open(speakers, view.signs):
+        state, evidence = made_for, _made_for(view)
     else:
         return Judgement(None, _left_out(speakers))
     if state == "batch-inference" and kind.runs == "forever":
         # What runs a model and never ends serves it.
         state = "inference"
+    if state == "training" and by is not None and (more := tuned(by, view)) is not None:
+        # That a model is there already is often told by names alone: the program is the same.
+        return Judgement("fine-tuning", (evidence, more), thin=_is_thin(best))
     if state == "training" and view.distributed:
         state = "distributed-training"
-    return Judgement(state, (evidence,))
+    return Judgement(state, (evidence,), thin=_is_thin(best))
 
 
 def heard(view: "WorkloadView") -> Iterator[Heard]:
@@ -76,9 +80,17 @@ def heard(view: "WorkloadView") -> Iterator[Heard]:
     referred = None if kind.named_by is None else _by_reference(view, kind.named_by)
     if referred is not None:
         yield Heard(referred)
-    if kind.type is not None:
-        made_for = _made_for(view)
-        yield Heard(Said(Saying(kind.type, made_for.note), made_for, Strength.WEAK))
+    if (made_for := kind.type or view.kind.type) is not None:
+        evidence = _made_for(view)
+        yield Heard(Said(Saying(made_for, evidence.note), evidence, Strength.WEAK))
+
+
+def _order(said: Said) -> tuple[bool, int]:
+    return said.strength is Strength.CALLED, PRECEDENCE[said.saying.says]
+
+
+def _is_thin(said: Said | None) -> bool:
+    return said is not None and said.strength is Strength.CALLED
 
 
 def _left_out(speakers: list[ContainerView]) -> tuple[Evidence, ...]:
@@ -95,32 +107,12 @@ def _by_reference(view: "WorkloadView", field: Path) -> Said | None:
 
 
 def _made_for(view: "WorkloadView") -> Evidence:
-    return Evidence(("kind",), view.kind.kind, f"made for {view.acts_as.type}")
+    return Evidence(("kind",), view.kind.kind, f"made for {view.acts_as.type or view.kind.type}")
 
 
 def _leave_it_open(speakers: list[ContainerView], signs: Signs) -> bool:
     """Whether something is run that may be what the kind is made for: `sleep` and other tools are not."""
-    return not speakers or any(_may_work(container, signs) for container in speakers)
-
-
-def _may_work(container: ContainerView, signs: Signs) -> bool:
-    if not container.started:
-        # A command that starts nothing only says something: `echo hello`.
-        return container.unread or not (members(container.body.get("command")) or members(container.body.get("args")))
-    for started in container.started:
-        target = started.target
-        if target is None or (target.role == "program" and target.name in signs.commands.utilities):
-            continue
-        if target.role == "code" or not _only_looks(target.name, signs):
-            return True
-    return False
-
-
-def _only_looks(name: str, signs: Signs) -> bool:
-    """Whether a name says that it only looks whether something works: `run_check`, `hello.py`."""
-    file = program_name(name[-MAX_NAME:])
-    words = name_words(file.rpartition(".")[0] or file)
-    return bool(words) and (words[0] in signs.names.looks or words[-1] in signs.names.looks)
+    return not speakers or any(may_work(container, signs) for container in speakers)
 
 
 def _speakers(view: "WorkloadView") -> list[ContainerView]:

@@ -31,7 +31,8 @@ class Vocabulary:
     ``commands`` hold a program, or a program and its sub-command. ``modules`` are dotted names that stand for all below
     them. ``words`` are words of a name joined by ``_`` (``fine_tune``). ``images`` likewise, met in an image's
     repository and tag. ``environment`` and ``arguments`` are whole names with ``_``, ``switches`` options that turn one of
-    a program's works on. ``code`` holds pieces of program text, the longest first.
+    a program's works on, ``hints`` settings that other work has as well. ``code`` holds pieces of program
+    text, the longest first.
     """
 
     commands: dict[str, Saying] = field(default_factory=dict)
@@ -42,6 +43,7 @@ class Vocabulary:
     environment: dict[str, Saying] = field(default_factory=dict)
     code: dict[str, Saying] = field(default_factory=dict)
     switches: dict[str, Saying] = field(default_factory=dict)
+    hints: dict[str, Saying] = field(default_factory=dict)
     known: dict[tuple[str, str], Saying | None] = field(default_factory=dict, compare=False, repr=False)
 
     def of_command(self, words: tuple[str, ...]) -> Saying | None:

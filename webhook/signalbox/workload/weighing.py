@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from signalbox.workload.answering import by_address, by_port, joins_a_cluster, probe, scalar
+from signalbox.workload.borne_out import borne_out, called_another
 from signalbox.workload.containers import TOO_LONG, ContainerView
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import members
@@ -73,20 +74,31 @@ def decide(container: ContainerView, view: "WorkloadView") -> Decision:
         return _UNDECIDED
     if said is None and not _has_command(container):
         said = _by_image(container, signs, ends)
+        if said is not None and said.trains and called_another(container, view):
+            said = None
     if container.role == "init":
         return Decision(said)
     answers, doubted = probe(container, signs), None
     if said is None and answers is None:
         said = _by_environment(container, signs)
     if said is not None and said.trains and not ends and _is_doubtful(said, container, answers, runs == "forever", signs):
+        by_name = borne_out(container, view, ends, answers)
+        if by_name is not None and by_name.trains:
+            return Decision(by_name)
         said, doubted = None, said
         if answers is None:
             return Decision(None, doubted)
+    if said is None and doubted is None and container.accelerated and not ends:
+        by_name = borne_out(container, view, ends, answers)
+        if by_name is not None and by_name.trains:
+            return Decision(by_name)
     if said is None and container.accelerated:
         if answers is not None:
             said = Said(_ANSWERS, answers, Strength.WEAK)
         elif not ends:
             said = next(_by_holding(container, signs, runs == "forever"), None)
+    if said is None and doubted is None:
+        said = borne_out(container, view, ends, answers)
     return Decision(said, doubted)
 
 

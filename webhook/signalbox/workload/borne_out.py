@@ -1,0 +1,184 @@
+"""What somebody called the work, where something else bears it out.
+
+A name alone excuses from no rule and brings none: people call things as they like. A Job called ``retrain`` that runs
+``main.py`` on GPUs trains all the same, as a Deployment called ``embeddings-server`` that answers on a port serves.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from signalbox.fieldpath import Path
+from signalbox.workload.answering import by_port
+from signalbox.workload.containers import ContainerView
+from signalbox.workload.judgement import TRAINING_TYPES, Evidence
+from signalbox.workload.kinds.kind import members
+from signalbox.workload.may_work import may_work, says_another
+from signalbox.workload.meaning import meaning_of
+from signalbox.workload.naming import named, speaks_of_another
+from signalbox.workload.said import Said, Strength
+from signalbox.workload.signs import Signs
+from signalbox.workload.vocabulary import MAX_NAME, Saying, name_words, option_name
+
+if TYPE_CHECKING:
+    from signalbox.workload.view import WorkloadView
+
+_SERVES = ("inference", "batch-inference")
+_ON_ACCELERATORS = ("evaluation", "benchmark", "batch-inference", "interactive")
+_MAX_WORDS = 64
+_SAVES = ("place", "folder", "bucket", "output", "frequency")
+
+
+def borne_out(container: ContainerView, view: "WorkloadView", ends: bool, answers: Evidence | None) -> Said | None:
+    """What the names around a container say of its work, if what it is like says the same; None else."""
+    signs = view.signs
+    # What stands until somebody takes it away is there for more than it is called.
+    if view.acts_as.runs == "open" or not may_work(container, signs) or says_another(container, signs):
+        return None
+    said = _called(container, view)
+    if said is None:
+        return None
+    by = _bearing(said, container, view, ends, answers)
+    if not by:
+        return None
+    why = f"it is called so, and {by}"
+    saying = replace(said.saying, reason=why, general=False)
+    return said._replace(saying=saying, evidence=replace(said.evidence, note=why))
+
+
+def called_another(container: ContainerView, view: "WorkloadView") -> bool:
+    """Whether object or container are called something that is no training: one image is there for each work of a project."""
+    own = container.body.get("name")
+    if isinstance(own, str) and speaks_of_another(own, view.signs):
+        return True
+    name = _object_name(view)[1]
+    return named(name, view.signs).refused or _only_looks(name, view.signs)
+
+
+def tuned(container: ContainerView, view: "WorkloadView") -> Evidence | None:
+    """The name that says of what trains that it tunes a model which exists."""
+    for path, name in _names(container, view):
+        saying = named(name, view.signs).saying
+        if saying is not None and saying.says == "fine-tuning" and (container.accelerated or not saying.general):
+            return Evidence(path, name[:MAX_NAME], saying.reason)
+    return None
+
+
+def _called(container: ContainerView, view: "WorkloadView") -> Said | None:
+    """What it is called: the first of its names that says anything. Names that disagree on training say nothing."""
+    another = called_another(container, view)
+    first: Said | None = None
+    for path, name in _names(container, view):
+        saying = _saying(name, view.signs, container.accelerated)
+        if saying is None or (another and saying.says in TRAINING_TYPES):
+            continue
+        said = Said(saying, Evidence(path, name[:MAX_NAME], saying.reason), Strength.CALLED)
+        if first is None:
+            first = said
+        elif first.trains != said.trains:
+            return None
+    return first
+
+
+def _names(container: ContainerView, view: "WorkloadView") -> Iterator[tuple[Path, str]]:
+    """Of the object first: it is mostly the one that was thought of. Its image last; without a command it was heard before."""
+    path, name = _object_name(view)
+    if name:
+        yield path, name
+    own = container.body.get("name")
+    if isinstance(own, str) and own:
+        yield (*container.path, "name"), own
+    image = container.image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+    if image and members(container.body.get("command")):
+        yield (*container.path, "image"), image
+
+
+def _object_name(view: "WorkloadView") -> tuple[Path, str]:
+    for field in ("name", "generateName"):
+        name = view.metadata.get(field)
+        if isinstance(name, str) and name:
+            return ("metadata", field), name
+    return ("metadata", "name"), ""
+
+
+def _saying(name: str, signs: Signs, accelerated: bool) -> Saying | None:
+    by_name = named(name, signs)
+    if by_name.refused or by_name.part or _only_looks(name, signs):
+        return None
+    if accelerated or by_name.plain is not None or by_name.saying is None or not by_name.saying.general:
+        return by_name.plain or (by_name.saying if accelerated else None)
+    # A word that means other things elsewhere, but as the head of the name: `rl-learner`.
+    words = name_words(name[:MAX_NAME])
+    return by_name.saying if words and signs.types.words.get(words[-1]) is by_name.saying else None
+
+
+def _only_looks(name: str, signs: Signs) -> bool:
+    return not signs.names.looks.isdisjoint(name_words(name[:MAX_NAME]))
+
+
+def _bearing(said: Said, container: ContainerView, view: "WorkloadView", ends: bool, answers: Evidence | None) -> str:
+    """What bears a name out, in words; empty where nothing does."""
+    signs = view.signs
+    serves = answers is not None or by_port(container, signs) is not None
+    if said.trains:
+        by_agent = container.accelerated and _is_of_agent(said, signs)
+        if not ends and serves and not by_agent:
+            # A service that is asked to train, or that people are trained with.
+            return ""
+        if container.accelerated and (ends or (by_agent and not serves)):
+            return "runs to its end on accelerators" if ends else "holds accelerators and answers nobody"
+        return _like_training(container, view, ends, by_agent)
+    if said.saying.says in _SERVES and not ends:
+        return "answers requests" if serves and not said.saying.general else ""
+    return "runs on accelerators" if ends and container.accelerated and said.saying.says in _ON_ACCELERATORS else ""
+
+
+def _is_of_agent(said: Said, signs: Signs) -> bool:
+    words = name_words(said.evidence.value)
+    return said.evidence.path[-1] == "name" and bool(words) and words[-1] in signs.names.agents
+
+
+def _like_training(container: ContainerView, view: "WorkloadView", ends: bool, by_agent: bool) -> str:
+    """The settings that training has: one in what ends or is called a trainer, or one that is told on its command line;
+    else two.
+    """
+    few = view.acts_as.runs != "forever"
+    signs = view.signs
+    met: dict[str, bool] = {}
+    for name, in_command in _settings(container):
+        option = option_name(name)
+        plain = signs.types.environment.get(option) or signs.types.arguments.get(option)
+        saying = plain or signs.types.hints.get(option)
+        meaning = meaning_of(name, signs)
+        if saying is not None and saying.says in TRAINING_TYPES and (ends or not saying.general):
+            met.setdefault(name, plain is not None)
+            if few or (plain is not None and (in_command or by_agent)):
+                return f"has the setting {name[:MAX_NAME]} of training"
+        elif meaning is not None and meaning.role in _SAVES:
+            met.setdefault(name, False)
+            if few:
+                return f"is told by {name[:MAX_NAME]} what to save"
+    if len(met) > 1 and any(met.values()):
+        return f"has the settings {' and '.join([name[:MAX_NAME] for name in met][:2])} of training"
+    if (few or by_agent) and _keeps_checkpoints(container, signs):
+        return "has a folder for checkpoints"
+    return "its Pods are told how to meet" if view.distributed else ""
+
+
+def _keeps_checkpoints(container: ContainerView, signs: Signs) -> bool:
+    for entry in container.mounts:
+        path = entry.get("mountPath") if isinstance(entry, dict) and entry.get("readOnly") is not True else None
+        folder = path.rstrip("/").rpartition("/")[2] if isinstance(path, str) else ""
+        if folder and not signs.checkpoint.subjects.isdisjoint(name_words(folder[:MAX_NAME])):
+            return True
+    return False
+
+
+def _settings(container: ContainerView) -> Iterator[tuple[str, bool]]:
+    """Every variable and option, and whether it stands on the command line."""
+    for _, name, _ in container.variables:
+        yield name, False
+    for started in container.started:
+        for word in started.invocation.words[started.at + 1 :][:_MAX_WORDS]:
+            if word[:1] == "-":
+                yield word.partition("=")[0], True
