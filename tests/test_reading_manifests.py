@@ -29,6 +29,15 @@ def test_what_helm_prints(tmp_path: Path) -> None:
     assert found.problems == ()
 
 
+def test_what_began_in_the_group_extensions_is_read_as_what_it_became(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        "apiVersion: extensions/v1beta1\nkind: Deployment\nmetadata: {name: a}\n"
+        "---\napiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: b}\n",
+    )
+    assert [manifest.group for manifest in found.objects] == ["apps", "extensions"]
+
+
 def test_json(tmp_path: Path) -> None:
     assert names(read(tmp_path, '{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}}')) == ["a"]
 

@@ -82,6 +82,7 @@ _JOB = ("batch", "Job")
 _DEPLOYMENT = ("apps", "Deployment")
 _STATEFUL_SET = ("apps", "StatefulSet")
 _JOB_SET = ("jobset.x-k8s.io", "JobSet")
+_DISAGGREGATED_SET = ("disaggregatedset.x-k8s.io", "DisaggregatedSet")
 _LEADER_WORKER_SET = ("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
 _MPI_JOB = ("kubeflow.org", "MPIJob")
 _RAY_CLUSTER = ("ray.io", "RayCluster")
@@ -101,7 +102,7 @@ _OPERATORS: tuple[tuple[str, Kinds, Kinds], ...] = (
     ("kserve-llm", (("serving.kserve.io", "LLMInferenceService"),), (_DEPLOYMENT, _LEADER_WORKER_SET)),
     ("kubedl", _KUBEDL, (_POD,)),
     ("kuberay", (_RAY_JOB, _RAY_SERVICE, _RAY_CLUSTER), (_RAY_CLUSTER, _JOB, _POD)),
-    ("lws", (_LEADER_WORKER_SET, _POD), (_STATEFUL_SET,)),
+    ("lws", (_DISAGGREGATED_SET, _LEADER_WORKER_SET, _POD), (_LEADER_WORKER_SET, _STATEFUL_SET)),
     ("mpi-operator", (_MPI_JOB,), (_JOB, _POD, _STATEFUL_SET)),
     ("notebooks", (("kubeflow.org", "Notebook"),), (_STATEFUL_SET,)),
     ("paddle-operator", (("batch.paddlepaddle.org", "PaddleJob"),), (_POD,)),

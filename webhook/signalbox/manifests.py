@@ -19,6 +19,8 @@ STDIN = "-"
 SUFFIXES = (".yaml", ".yml", ".json")
 _DEEPEST_LIST = 4
 
+_ONCE_EXTENSIONS = frozenset({"Deployment", "DaemonSet", "ReplicaSet"})
+
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
@@ -31,9 +33,14 @@ class Manifest:
 
     @property
     def group(self) -> str:
-        """The API group, empty for the core and for anything that is no apiVersion."""
+        """The API group, empty for the core and for anything that is no apiVersion.
+
+        Deployments and their like began in ``extensions``, which no API server serves any more: they are read as what they
+        became.
+        """
         version = self.value.get("apiVersion")
-        return version.rpartition("/")[0] if isinstance(version, str) else ""
+        group = version.rpartition("/")[0] if isinstance(version, str) else ""
+        return "apps" if group == "extensions" and self.kind in _ONCE_EXTENSIONS else group
 
     @property
     def version(self) -> str:

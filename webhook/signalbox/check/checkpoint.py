@@ -5,8 +5,8 @@ A spot node is taken back without notice and a low-priority run is preempted; wh
 A path that only a config file or a placeholder holds cannot be judged: `unknown` says whether that passes, warns or
 refuses. A checkpoint that nothing reads back (no `--resume`, no load from where it is saved, no test whether one is there)
 saves nothing either, but a program may do that by itself, so it never refuses: `unread` says whether that passes, is noted
-(recorded, shown by `explain` and in reports) or warned of. So it is where all that outlives the Pod is the folder of the
-finished model (`MODEL_DIR=/model` on a volume), and nothing says that progress is saved on the way.
+(recorded, shown by `explain` and in reports) or warned of. Where all that outlives the Pod is the folder of the finished
+model (`MODEL_DIR=/model` on a volume), and nothing says that progress is saved on the way, it warns.
 
 Rule:
     check: checkpoint
@@ -112,7 +112,7 @@ def _unread(view: WorkloadView, parameters: CheckpointParameters) -> list[Proble
     else:
         message = f"{why}, and nothing in the manifest reads its checkpoint back; its program may do so by itself."
         fix = Fix("if it does not, tell it to go on from its last checkpoint (--resume, or what its framework calls it).")
-    at_most = Mode.WARN if parameters.unread == "warn" else Mode.AUDIT
+    at_most = Mode.WARN if finished or parameters.unread == "warn" else Mode.AUDIT
     return [
         Problem(
             message,

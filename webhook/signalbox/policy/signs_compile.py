@@ -39,7 +39,7 @@ def compile_signs(documents: Sequence[WorkloadSignsDocument]) -> Signs:
         accelerator_annotations=tuple(name for spec in specs for entry in spec.acceleratorAnnotations for name in entry.names),
         accelerator_claims=frozenset(name for spec in specs for entry in spec.acceleratorClaims for name in entry.names),
         spot_labels=tuple(
-            SpotLabel(key, _lower(entry.values), entry.presence, _lower(entry.others))
+            SpotLabel(key, _lower(entry.values), entry.presence, _lower(entry.others), entry.named)
             for spec in specs
             for entry in spec.spot.labels
             for key in entry.keys
@@ -127,6 +127,7 @@ def _vocabulary(entries: Sequence[tuple[str, VocabularyEntry]]) -> Vocabulary:
             (vocabulary.code, entry.code),
             (vocabulary.switches, _options(entry.switches)),
             (vocabulary.hints, _options(entry.hints)),
+            (vocabulary.bases, _options(entry.bases)),
         ):
             for name in names:
                 table.setdefault(name, saying)
@@ -141,6 +142,7 @@ def _vocabulary(entries: Sequence[tuple[str, VocabularyEntry]]) -> Vocabulary:
         dict(sorted(vocabulary.code.items(), key=lambda item: -len(item[0]))),
         vocabulary.switches,
         vocabulary.hints,
+        vocabulary.bases,
     )
 
 

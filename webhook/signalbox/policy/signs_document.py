@@ -42,13 +42,14 @@ class SpotLabelEntry(_Entry):
     """Node labels, and taints of the same key, of spot capacity.
 
     ``values``: those that mark spot; none given: any but a false one. ``presence``: only spot nodes carry the key.
-    ``others``: what all other nodes have there.
+    ``others``: what all other nodes have there. ``named``: the value is a name, of which ``values`` are words.
     """
 
     keys: Names
     values: list[Name] = []
     presence: bool = False
     others: list[Name] = []
+    named: bool = False
 
 
 class SpotSection(_Strict):
@@ -102,6 +103,7 @@ class VocabularyEntry(_Entry):
     code: list[Name] = []
     switches: list[Name] = []
     hints: list[Name] = []
+    bases: list[Name] = []
     general: bool = False
 
 

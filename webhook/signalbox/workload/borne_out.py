@@ -4,6 +4,7 @@ A name alone excuses from no rule and brings none: people call things as they li
 ``main.py`` on GPUs trains all the same, as a Deployment called ``embeddings-server`` that answers on a port serves.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 _SERVES = ("inference", "batch-inference")
 _ON_ACCELERATORS = ("evaluation", "benchmark", "batch-inference", "interactive")
 _MAX_WORDS = 64
+# How models are called where they are published: an owner and a name, and no file.
+_PUBLISHED = re.compile(r"[A-Za-z0-9][\w-]*+/[A-Za-z0-9][\w-]*+(?:\.\d[\w-]*+)*\Z")
+_BASE = "a model that is published is trained further"
 _SAVES = ("place", "folder", "bucket", "output", "frequency")
 
 
@@ -56,11 +60,30 @@ def called_another(container: ContainerView, view: "WorkloadView") -> bool:
 
 
 def tuned(container: ContainerView, view: "WorkloadView") -> Evidence | None:
-    """The name that says of what trains that it tunes a model which exists."""
+    """The name, or the model that is named, which says of what trains that it tunes one that exists."""
     for path, name in _names(container, view):
         saying = named(name, view.signs).saying
         if saying is not None and saying.says == "fine-tuning" and (container.accelerated or not saying.general):
             return Evidence(path, name[:MAX_NAME], saying.reason)
+    return _base_model(container, view.signs)
+
+
+def _base_model(container: ContainerView, signs: Signs) -> Evidence | None:
+    """The setting that names a published model: ``--model openai/whisper-base``."""
+    bases = signs.types.bases
+    for index, name, _ in container.variables:
+        value = container.env.get(name, "")
+        if option_name(name) in bases and _PUBLISHED.match(value[:MAX_NAME]):
+            return Evidence(container.place("env", index), f"{name}={value[:MAX_NAME]}", _BASE)
+    for started in container.started:
+        words = started.invocation.words
+        for at in range(started.at + 1, min(len(words), started.at + _MAX_WORDS)):
+            option, joined, value = words[at].partition("=")
+            if option_name(option) not in bases or (option[:1] != "-" and not joined):
+                continue
+            value = value if joined else words[at + 1] if at + 1 < len(words) else ""
+            if _PUBLISHED.match(value[:MAX_NAME]):
+                return Evidence(started.invocation.field(at), f"{option} {value[:MAX_NAME]}", _BASE)
     return None
 
 

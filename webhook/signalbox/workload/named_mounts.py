@@ -1,13 +1,14 @@
 """Volumes whose names say that a run writes to them: a folder ``/app/outputs``, a claim ``training-checkpoints``.
 
-Names of a finished model (``/models``) say less: it may be what is read, and it may be written once, at the end. With such a
-folder it is unknown whether anything is kept, unless a setting names a place in it.
+Names of a finished model (``/models``) say less: it may be what is read, and it may be written once, at the end. Such a folder
+counts where nothing else names a file in it, and the evidence says what it is.
 """
 
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from signalbox.fieldpath import Path
+from signalbox.review import JsonObject
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.signs import CheckpointSigns
@@ -21,6 +22,7 @@ FINISHED = "the finished model's folder; nothing says that progress is saved on 
 MAY_SAVE = "a folder that outlives the Pod; nothing says that progress is saved there"
 # More folders of models than anybody mounts.
 _MOST = 16
+_NO_VOLUME: tuple[str, JsonObject] = ("", {})
 _Found = tuple[Kept, Evidence]
 
 
@@ -39,16 +41,22 @@ def named_mounts(container: ContainerView, view: "WorkloadView") -> tuple[list[_
             continue
         if trains:
             volume = entry.get("name")
-            body = view.volumes[container.template.path].get(volume, ("", {}))[1] if isinstance(volume, str) else {}
+            source, body = (
+                view.volumes[container.template.path].get(volume, _NO_VOLUME) if isinstance(volume, str) else _NO_VOLUME
+            )
             named = _named(path, signs, entry.get("subPath"), volume, body.get("claimName"))
         else:
             # Of what does something else, or is not known, only a folder that is called that and nothing more.
+            source = ""
             named = "written" if path.rstrip("/").rpartition("/")[2].lower() in signs.mounts else ""
         if not named:
             continue
         storage = storage or Storage(container, view)
         place = storage.find(path)
-        if place is None or place.kept not in ("durable", "unknown"):
+        if place is None or place.kept == "none":
+            continue
+        if place.kept == "ephemeral" and (named != "written" or source != "emptyDir"):
+            # The folder of a node may be one that all nodes share.
             continue
         where: Path = container.place("volumeMounts", index)
         if named == "written":
@@ -58,7 +66,7 @@ def named_mounts(container: ContainerView, view: "WorkloadView") -> tuple[list[_
             spoken_of = _places_named(container, view) if spoken_of is None else spoken_of
             folder = path.rstrip("/")
             if not any(value == folder or value.startswith(f"{folder}/") for value in spoken_of):
-                finished.append(("unknown", Evidence(where, path, f"{FINISHED}: {place.note}")))
+                finished.append(("durable", Evidence(where, path, f"{FINISHED}: {place.note}")))
     return written, finished
 
 

@@ -69,9 +69,13 @@ def what_it_says(started: Started, signs: Signs, accelerated: bool) -> Said | No
     said = _by_name(started, signs, accelerated or (target is not None and bool(target.launchers)))
     if said is not None and _only_asks(started, said, signs):
         return None
-    if said is not None and not said.trains:
+    if said is not None and not said.trains and said.saying.says != "batch-inference":
         return said
     by_option, chosen, off = _by_options(started, signs)
+    if said is not None and not said.trains:
+        # `stock_prediction.py --epochs 400` learns to predict.
+        learns = by_option is not None and by_option.trains and said.strength is Strength.NAMED and chosen is None and not off
+        return by_option if learns else said
     if said is None and by_option is not None and by_option.saying.says == "fine-tuning" and _takes_back(started, signs):
         # `score_reward_model.py --lora x`: an adapter is given to what uses one, too.
         return None

@@ -10,11 +10,13 @@ from fnmatch import translate
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from signalbox.workload.vocabulary import Vocabulary
+from signalbox.workload.vocabulary import MAX_NAME, Vocabulary, name_words
 
 if TYPE_CHECKING:
     from signalbox.workload.meaning import Meaning
     from signalbox.workload.naming import Named
+
+_NEGATED = frozenset({"no", "non", "not"})
 
 
 @lru_cache(maxsize=4096)
@@ -45,18 +47,27 @@ class SpotLabel:
     """A node label (and taint) that marks spot or preemptible capacity when it has one of ``values``.
 
     Empty ``values``: any but a false one. ``presence``: only spot nodes carry the key at all, so that ``Exists`` asks
-    for one. ``others``: what every other node has there, so that ruling it out asks for spot.
+    for one. ``others``: what every other node has there, so that ruling it out asks for spot. ``named``: the value is the
+    name of a pool of nodes, of which ``values`` are words; any other name says nothing.
     """
 
     key: str
     values: tuple[str, ...] = ()
     presence: bool = False
     others: tuple[str, ...] = ()
+    named: bool = False
 
     def matches(self, value: str) -> bool:
         """Whether the label marks spot with this value."""
+        if self.named:
+            words = name_words(value[:MAX_NAME])
+            return not _NEGATED.intersection(words) and any(word in self.values for word in words)
         lowered = value.lower().replace("_", "-")
         return lowered in self.values if self.values else lowered not in ("false", "no", "0")
+
+    def excludes(self, value: str) -> bool:
+        """Whether a node that has this value is none of spot capacity."""
+        return not self.named and (not self.others or self.is_other(value))
 
     def is_other(self, value: str) -> bool:
         """Whether the label marks any other capacity with this value."""

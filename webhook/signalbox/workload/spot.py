@@ -60,7 +60,7 @@ def _judge_template(template: PodTemplate, signs: Signs) -> Judgement | None:
             continue
         if label.matches(_text(value)):
             evidence.append(Evidence((*template.spec_path, "nodeSelector", key), _text(value)))
-        elif not label.others or label.is_other(_text(value)):
+        elif label.excludes(_text(value)):
             excluded = True
     node_affinity = mapping(mapping(affinity).get("nodeAffinity")) if affinity else {}
     permitted: list[Evidence] = []
@@ -144,7 +144,7 @@ def _expression(expression: dict[str, Any], label: SpotLabel) -> str:
             return "demands"
         if matching:
             return "allows"
-        return "forbids" if not label.others or all(label.is_other(value) for value in values) else ""
+        return "forbids" if all(label.excludes(value) for value in values) else ""
     if operator == "NotIn":
         if matching:
             return "forbids"

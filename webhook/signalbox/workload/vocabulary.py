@@ -31,7 +31,8 @@ class Vocabulary:
     ``commands`` hold a program, or a program and its sub-command. ``modules`` are dotted names that stand for all below
     them. ``words`` are words of a name joined by ``_`` (``fine_tune``). ``images`` likewise, met in an image's
     repository and tag. ``environment`` and ``arguments`` are whole names with ``_``, ``switches`` options that turn one of
-    a program's works on, ``hints`` settings that other work has as well. ``code`` holds pieces of program
+    a program's works on, ``hints`` settings that other work has as well, ``bases``
+    such that name the model which is trained further. ``code`` holds pieces of program
     text, the longest first.
     """
 
@@ -44,6 +45,7 @@ class Vocabulary:
     code: dict[str, Saying] = field(default_factory=dict)
     switches: dict[str, Saying] = field(default_factory=dict)
     hints: dict[str, Saying] = field(default_factory=dict)
+    bases: dict[str, Saying] = field(default_factory=dict)
     known: dict[tuple[str, str], Saying | None] = field(default_factory=dict, compare=False, repr=False)
 
     def of_command(self, words: tuple[str, ...]) -> Saying | None:

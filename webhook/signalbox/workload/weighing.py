@@ -38,6 +38,8 @@ PRECEDENCE = {
 _USES_A_MODEL = ("inference", "batch-inference")
 # Commands that only wait are short.
 _MAX_IDLE = 16
+# The Job that only sleeps is a placeholder.
+_FETCHES = (("clone",), ("install",))
 _LOOPS = ("while ", "until ", "for ", "trap ")
 _ANSWERS = Saying("inference", "answers requests on accelerators", 10_000)
 _WAITS = Saying("interactive", "holds accelerators and waits for a person", 10_000)
@@ -95,7 +97,9 @@ def decide(container: ContainerView, view: "WorkloadView") -> Decision:
     if said is None and container.accelerated:
         if answers is not None:
             said = Said(_ANSWERS, answers, Strength.WEAK)
-        elif not ends:
+        elif ends:
+            said = _left_open(container, signs)
+        else:
             said = next(_by_holding(container, signs, runs == "forever"), None)
     if said is None and doubted is None:
         said = borne_out(container, view, ends, answers)
@@ -248,6 +252,16 @@ def _by_environment(container: ContainerView, signs: Signs) -> Said | None:
             shown = f"{name}={scalar(entry.get('value'))}"
             best = Said(saying, Evidence(container.place("env", index), shown, saying.reason), Strength.WEAK)
     return best if met > 1 else None
+
+
+def _left_open(container: ContainerView, signs: Signs) -> Said | None:
+    """What was made ready and then left for somebody to come in, though it is a Job: code fetched, and ``sleep infinity``."""
+    started = container.started
+    fetched = any(one.invocation.words[1:2] in _FETCHES for one in started)
+    if not fetched or (last := started[-1].target) is None:
+        return None
+    phrase = " ".join((last.name, *started[-1].invocation.words[last.at + 1 :][:2]))
+    return _waits(started[-1], last) if last.role == "program" and phrase in signs.commands.idle and " " in phrase else None
 
 
 def _idle(container: ContainerView, signs: Signs, forever: bool) -> Said | None:

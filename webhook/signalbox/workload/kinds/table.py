@@ -4,6 +4,7 @@ from signalbox.workload.kinds.appwrapper import app_wrapper
 from signalbox.workload.kinds.cronjob import CRON_JOB
 from signalbox.workload.kinds.daemonset import DAEMON_SET
 from signalbox.workload.kinds.deployment import DEPLOYMENT
+from signalbox.workload.kinds.disaggregatedset import DISAGGREGATED_SET
 from signalbox.workload.kinds.elasticjob import ELASTIC_JOB
 from signalbox.workload.kinds.experiment import experiment
 from signalbox.workload.kinds.hyperpodpytorchjob import HYPERPOD_PYTORCH_JOB
@@ -72,6 +73,7 @@ _PLAIN = _by_key(
         RAY_CLUSTER,
         RAY_SERVICE,
         LEADER_WORKER_SET,
+        DISAGGREGATED_SET,
         VOLCANO_JOB,
         VOLCANO_CRON_JOB,
         SPARK_APPLICATION,
