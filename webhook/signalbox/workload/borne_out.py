@@ -151,6 +151,9 @@ def _bearing(said: Said, container: ContainerView, view: "WorkloadView", ends: b
         if container.accelerated and (ends or (by_agent and not serves)):
             return "runs to its end on accelerators" if ends else "holds accelerators and answers nobody"
         return _like_training(container, view, ends, by_agent)
+    if said.saying.says == "interactive" and not ends:
+        port = by_port(container, signs)
+        return "listens where its like do" if port is not None and port.saying.says == "interactive" else ""
     if said.saying.says in _SERVES and not ends:
         return "answers requests" if serves and not said.saying.general else ""
     return "runs on accelerators" if ends and container.accelerated and said.saying.says in _ON_ACCELERATORS else ""

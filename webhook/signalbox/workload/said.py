@@ -80,7 +80,9 @@ def what_it_says(started: Started, signs: Signs, accelerated: bool) -> Said | No
         # `score_reward_model.py --lora x`: an adapter is given to what uses one, too.
         return None
     if said is not None or by_option is None or by_option.trains:
-        if chosen is not None and (said is not None or by_option is not None or chosen.backed):
+        # `train.py --epochs 3 --evaluate` trains and evaluates then; `--eval-only` says that it does nothing else.
+        trains_too = chosen is not None and not chosen.backed and said is not None and by_option is not None
+        if chosen is not None and not trains_too and (said is not None or by_option is not None or chosen.backed):
             return chosen._replace(backed=False)
         if off:
             return None
