@@ -259,8 +259,8 @@ def _way_out(refused: Sequence[Finding], view: WorkloadView) -> list[str]:
     if not any(finding.by_type for finding in refused) or view.type.state is None:
         return []
     shown = [evidence for finding in refused for evidence in finding.evidence]
-    why = next((evidence for evidence in view.type.evidence if evidence not in shown), None)
-    seen = f" because of {evidence_text(replace(why, note=''), view.object)}" if why is not None else ""
+    why = [evidence_text(replace(one, note=""), view.object) for one in view.type.evidence if one not in shown]
+    seen = f" because of {' and '.join(why)}" if why else ""
     mine = TRAINING_TYPES if view.trains else {view.type.state}
     *others, last = (kind for kind in TYPES if kind not in mine)
     kinds = f"{', '.join(others)} or {last}"
