@@ -38,6 +38,21 @@ _SAYS = [
     ('output = "hello"', []),
     ('out = tokenizer("a/b")', []),
     ('output_dir = "out"\nsave_steps=500', ["out", "500"]),
+    # What is said to people, or given to something else than the run.
+    ('# torch.save(x, "/ckpt/a.pt")\nmodel.fit()', []),
+    ('x = 1  # output_dir="/ckpt"\n', []),
+    ('"""Use torch.save(x, "/ckpt/a.pt") to keep it."""\nmodel.fit()', []),
+    ("def f():\n    '''output_dir = '/ckpt' is where.'''\n    model.fit()", []),
+    ('torch.save(x, "/ckpt/a#1.pt")  # kept', ["/ckpt/a#1.pt"]),
+    ('"""Trains."""\ntorch.save(x, "/ckpt/a.pt")', ["/ckpt/a.pt"]),
+    ("output_dir = \"/ckpt\"  # don't lose it\nprint('x')", ["/ckpt"]),
+    ('Trainer(logger=TensorBoardLogger(save_dir="/tb", name=str(1)), default_root_dir="/ckpt")', ["/ckpt"]),
+    ('ckpt_path = "/m/base.pt"\nmodel.load_state_dict(torch.load(ckpt_path))', []),
+    ('checkpoint_dir = "/m/base"\nm = Model.from_pretrained(checkpoint_dir, x=1)', []),
+    ('ckpt_path = "/m/a.pt"\ntorch.load(ckpt_path)\ntorch.save(x, ckpt_path)', ["/m/a.pt", "/m/a.pt"]),
+    ('ckpt_path = "/m/a.pt"\nload(ckpt_path)\nsave_all(model, ckpt_path)', ["/m/a.pt"]),
+    ('tok.save_pretrained("/m/tok")\nself.tokenizer.save_pretrained("/m/tok")', []),
+    ('processor.save_pretrained("/m/p")\nmodel.save_pretrained("/m/model")', ["/m/model"]),
     ('print("model.save( is called, see / there")', []),
 ]
 
@@ -99,7 +114,36 @@ def test_an_option_says_more_than_what_nobody_runs() -> None:
     assert view_of(_program(["bash", "-c", script], _CLAIM)).checkpoint.state == "ephemeral"
 
 
+@pytest.mark.parametrize(
+    ("imports", "state"), [("import torch", "none"), ("import xgboost", "durable"), ("from sklearn import svm", "durable")]
+)
+def test_what_joblib_dumps_is_the_model_of_programs_whose_models_it_keeps(imports: str, state: str) -> None:
+    text = (
+        f"{imports}\nimport joblib\nloss.backward()\noptimizer.step()\nmodel.fit(x, y)\njoblib.dump(it, '/mnt/ckpt/a.joblib')\n"
+    )
+    manifest = _program(["python", "-c", text], _CLAIM)
+    manifest["spec"]["template"]["spec"]["containers"][0]["volumeMounts"][0]["mountPath"] = "/mnt"
+    assert view_of(manifest).checkpoint.state == state
+
+
+def test_a_setting_of_yaml_belongs_to_what_it_stands_below() -> None:
+    text = "logging:\n  output_dir: /logs\n  more:\n    x: 1\ntrain:\n  output_dir: /ckpt\noutput_dir: /all\n"
+    assert [value for _, value, _ in set_in(text, load_default_signs())] == ["/ckpt", "/all"]
+
+
 _HOSTILE = [
+    '"""',
+    "'''a\n",
+    "#",
+    "x='\\",
+    "Logger((",
+    "Logger((a)",
+    "load(a) save(",
+    "load(a) save((",
+    "load(a) save((a)",
+    "load(a) save(a (b(c)",
+    "saves",
+    "a:\n a:\n",
     "torch.save(",
     "a=",
     "a = os.path.join(",

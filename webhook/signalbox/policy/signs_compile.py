@@ -149,10 +149,11 @@ def _vocabulary(entries: Sequence[tuple[str, VocabularyEntry]]) -> Vocabulary:
 def _checkpoint(sections: list[CheckpointSection]) -> CheckpointSigns:
     entries = [entry for section in sections for entry in section.names]
     outputs_of: dict[str, frozenset[str]] = {}
+    calls_of: dict[str, frozenset[str]] = {}
     for entry in entries:
         for name in entry.names if entry.frameworks else ():
-            option = option_name(name)
-            outputs_of[option] = outputs_of.get(option, frozenset()) | frozenset(entry.frameworks)
+            table, key = (calls_of, name) if entry.role == "call" else (outputs_of, option_name(name))
+            table[key] = table.get(key, frozenset()) | frozenset(entry.frameworks)
 
     def named(role: str) -> frozenset[str]:
         return frozenset(name for entry in entries if entry.role == role and not entry.frameworks for name in entry.names)
@@ -167,21 +168,30 @@ def _checkpoint(sections: list[CheckpointSection]) -> CheckpointSigns:
         places=named("place"),
         buckets=named("bucket"),
         never=named("never"),
+        never_around=named("never-around"),
         owners=named("owner"),
         folders=named("folder"),
         switches=_options(named("switch")),
         outputs=_options(named("output")),
         outputs_when_saving=_options(named("output-when-saving")),
+        roots=_options(named("root")),
         outputs_of=outputs_of,
         saving=named("saving"),
         frequency=named("frequency"),
         configuration=_options(named("configuration")),
         mounts=named("mount"),
         mounts_never=named("mount-never"),
+        mounts_weak=named("mount-weak"),
+        mounts_of_data=named("mount-data"),
+        mounts_of_logs=named("mount-log"),
         model_mounts=_phrases(named("model-mount")),
+        files=named("file"),
         reads=named("read"),
-        calls=tuple(sorted(named("call"))),
+        calls=tuple(sorted(named("call") | calls_of.keys())),
+        calls_of=calls_of,
+        asides=named("aside"),
         copiers=named("copier"),
+        tidiers=named("tidier"),
         schemes=frozenset(name for section in sections for entry in section.stores for name in entry.schemes),
         rooted_schemes=frozenset(
             name for section in sections for entry in section.stores if entry.rooted for name in entry.schemes

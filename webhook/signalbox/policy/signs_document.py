@@ -140,7 +140,7 @@ class PortEntry(_Entry):
 class CheckpointNameEntry(_Entry):
     """Words of options and variables, and what they have to do with saving (see CheckpointSigns).
 
-    ``frameworks``: an output only for programs of these.
+    ``frameworks``: an output, or a call that saves, only for programs of these.
     """
 
     role: Literal[
@@ -149,19 +149,27 @@ class CheckpointNameEntry(_Entry):
         "folder",
         "bucket",
         "never",
+        "never-around",
         "owner",
         "output",
         "output-when-saving",
+        "root",
         "switch",
         "saving",
         "frequency",
         "configuration",
         "mount",
         "mount-never",
+        "mount-weak",
+        "mount-data",
+        "mount-log",
         "model-mount",
+        "file",
         "read",
         "call",
+        "aside",
         "copier",
+        "tidier",
     ]
     names: Names
     frameworks: list[Name] = []

@@ -20,6 +20,8 @@ WORD = 256
 MOUNT = 256
 VARIABLE = 512
 PROGRAM = 1024
+# A call that saves: its arguments are searched for where it ends, and for a place.
+SAVE_CALL = 4096
 
 
 class Budget:

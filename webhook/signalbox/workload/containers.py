@@ -15,7 +15,7 @@ from signalbox.workload.said import Said, what_it_says
 from signalbox.workload.saving import Setting, saving_settings
 from signalbox.workload.shell import TESTS
 from signalbox.workload.signs import Signs
-from signalbox.workload.started import Started
+from signalbox.workload.started import Started, cost_within
 
 # Of an object with more containers not all are read.
 MAX_CONTAINERS = 256
@@ -205,12 +205,15 @@ class ContainerView:
                 continue
             if target is not None and target.role == "code":
                 target = target._replace(name=budget.text(target.name, CODE_CHARACTER))
-            found.append(Started(invocation, target, signs))
+            cost = cost_within(invocation, target, signs)
+            found.append(Started(invocation, target, signs, not cost or budget.pay(cost)))
         told: list[Started] = []
         for index, name, _ in self._variables:
             if name in signs.commands.variables and is_command_line(text := self._env.get(name, "")):
                 programs = read_variable(text, self.place("env", index), self._env, signs.commands, budget)
-                told += [Started(invocation, target, signs) for invocation, target in programs]
+                for invocation, target in programs:
+                    cost = cost_within(invocation, target, signs)
+                    told.append(Started(invocation, target, signs, not cost or budget.pay(cost)))
         if told and all(starts_what_it_is_told(one.target, signs) for one in found):
             found += told
         self._started = tuple(found)
@@ -260,13 +263,23 @@ def read_containers(templates: tuple[PodTemplate, ...], signs: Signs) -> tuple[C
 
 def native_sidecars(templates: tuple[PodTemplate, ...], signs: Signs, most: int) -> list[ContainerView]:
     """Init containers that run beside the others (``restartPolicy: Always``), read with a budget of their own."""
+    return _init_containers(templates, signs, most, beside=True)
+
+
+def prepared_by(templates: tuple[PodTemplate, ...], signs: Signs, most: int) -> list[ContainerView]:
+    """Init containers that end before the others start, read with a budget of their own."""
+    return _init_containers(templates, signs, most, beside=False)
+
+
+def _init_containers(templates: tuple[PodTemplate, ...], signs: Signs, most: int, *, beside: bool) -> list[ContainerView]:
+    role = "sidecar" if beside else "init"
     found: list[ContainerView] = []
     turns = _Turns()
     for template in templates[:most]:
         for index, body in enumerate(members(template.spec.get("initContainers"))[:most]):
-            if type(body) is dict and body.get("restartPolicy") == "Always" and len(found) < most:
+            if type(body) is dict and (body.get("restartPolicy") == "Always") is beside and len(found) < most:
                 path = (*template.spec_path, "initContainers", index)
-                found.append(ContainerView(template, path, body, signs, turns, role="sidecar"))
+                found.append(ContainerView(template, path, body, signs, turns, role=role))
     turns.give(found)
     return found
 

@@ -19,7 +19,8 @@ class Meaning(NamedTuple):
     ``type`` and ``framework`` it speaks for; whether it selects one of a program's works (``selects``; by ``choice`` only if
     its value is the plain name of one) or turns one on (``switch``); whether it says how many
     processes a launcher starts (``counts``) or how Pods meet (``meets``); its ``role`` in saving, and the frameworks whose
-    programs write there whatever else is said (``written_by``); what it says of reading a checkpoint back (``reads_back``).
+    programs write there whatever else is said (``written_by``), and whether such a folder holds what is read as well
+    (``root``); what it says of reading a checkpoint back (``reads_back``).
     """
 
     type: Saying | None
@@ -33,6 +34,7 @@ class Meaning(NamedTuple):
     switch: Saying | None = None
     reads_back: ReadBack = ""
     several_words: bool = False
+    root: bool = False
 
 
 def meaning_of(name: str, signs: Signs) -> Meaning | None:
@@ -49,6 +51,15 @@ def meaning_of(name: str, signs: Signs) -> Meaning | None:
     return meaning
 
 
+def meaning_below(parent: str, key: str, signs: Signs) -> Meaning | None:
+    """The meaning of a key in a document; a place in it belongs to what it stands below (``logging.output_dir``)."""
+    meaning = meaning_of(key, signs)
+    if meaning is None or not parent or meaning.role in ("", "frequency", "switch"):
+        return meaning
+    below = meaning_of(f"{parent}.{key}", signs)
+    return meaning if below is not None and below.role else meaning._replace(role="", root=False)
+
+
 def _work_out(name: str, signs: Signs) -> Meaning | None:
     whole = option_name(name)
     last = whole.rpartition(".")[2]
@@ -63,6 +74,7 @@ def _work_out(name: str, signs: Signs) -> Meaning | None:
         choice=last in signs.commands.choices,
         switch=signs.types.switches.get(last),
         reads_back=_reads_back(name, whole, last, signs.resume),
+        root=whole in signs.checkpoint.roots or last in signs.checkpoint.roots,
     )
     return meaning._replace(several_words="_" in last) if any(meaning) else None
 
@@ -74,6 +86,8 @@ def _role(name: str, whole: str, last: str, signs: CheckpointSigns) -> Role:
     around = words[: len(words) - len(name_words(last))] if last in signs.outputs else words
     if whole not in signs.outputs and not signs.never.isdisjoint(around):
         return ""
+    if "." in whole and not signs.never_around.isdisjoint(name_words(whole.rpartition(".")[0])):
+        return ""
     if whole in signs.configuration or last in signs.configuration:
         return "configuration"
     if not (signs.saving | signs.subjects).isdisjoint(words) and not signs.frequency.isdisjoint(words):
@@ -83,6 +97,8 @@ def _role(name: str, whole: str, last: str, signs: CheckpointSigns) -> Role:
     subject = next((at for at, word in enumerate(words) if word in signs.subjects), None)
     # What stands before the word for it says whose it is: `base_checkpoint_path` is read, `checkpointer.base_path` is not.
     if subject is not None and signs.owners.isdisjoint(words[:subject]):
+        if not signs.saving.isdisjoint(words) and not signs.places.isdisjoint(words):
+            return "output"
         if not signs.buckets.isdisjoint(words):
             return "bucket"
         if not signs.places.isdisjoint(words):

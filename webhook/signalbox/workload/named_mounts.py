@@ -11,6 +11,8 @@ from signalbox.fieldpath import Path
 from signalbox.review import JsonObject
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.judgement import Evidence
+from signalbox.workload.mentions import Mentions
+from signalbox.workload.places import Find
 from signalbox.workload.signs import CheckpointSigns
 from signalbox.workload.storage import LONGEST_PATH, Kept, Storage
 from signalbox.workload.vocabulary import MAX_NAME, name_words
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from signalbox.workload.view import WorkloadView
 
 FINISHED = "the finished model's folder; nothing says that progress is saved on the way"
+ONLY_READ = "named for what a run writes, but only options that read name anything in it"
 MAY_SAVE = "a folder that outlives the Pod; nothing says that progress is saved there"
 # More folders of models than anybody mounts.
 _MOST = 16
@@ -26,14 +29,16 @@ _NO_VOLUME: tuple[str, JsonObject] = ("", {})
 _Found = tuple[Kept, Evidence]
 
 
-def named_mounts(container: ContainerView, view: "WorkloadView") -> tuple[list[_Found], list[_Found]]:
-    """Volumes that are named for what a run writes, and such that are named for the model it makes."""
+def named_mounts(container: ContainerView, view: "WorkloadView", find: Find) -> tuple[list[_Found], list[_Found]]:
+    """Volumes that are named for what a run writes, and such that are named for the model it makes.
+
+    ``find`` says what a path of this container leads to.
+    """
     signs = view.signs.checkpoint
     trains = view.trains
-    storage: Storage | None = None
     written: list[_Found] = []
     finished: list[_Found] = []
-    spoken_of: list[str] | None = None
+    mentions: Mentions | None = None
     looked = 0
     for index, entry in enumerate(container.mounts):
         path = entry.get("mountPath") if isinstance(entry, dict) else None
@@ -47,32 +52,47 @@ def named_mounts(container: ContainerView, view: "WorkloadView") -> tuple[list[_
             named = _named(path, signs, entry.get("subPath"), volume, body.get("claimName"))
         else:
             # Of what does something else, or is not known, only a folder that is called that and nothing more.
-            source = ""
+            source, volume = "", None
             named = "written" if path.rstrip("/").rpartition("/")[2].lower() in signs.mounts else ""
         if not named:
             continue
-        storage = storage or Storage(container, view)
-        place = storage.find(path)
+        place = find(path)
         if place is None or place.kept == "none":
             continue
         if place.kept == "ephemeral" and (named != "written" or source != "emptyDir"):
             # The folder of a node may be one that all nodes share.
             continue
         where: Path = container.place("volumeMounts", index)
+        folder = path.rstrip("/")
+        if place.kept == "durable" and looked < _MOST:
+            looked += 1
+            mentions = mentions or Mentions(container, view)
+            named_how = mentions.of(folder)
+            if named == "written" and named_how == {"reads"}:
+                written.append(("unknown", Evidence(where, path, ONLY_READ)))
+                continue
+            if named == "model" and not (
+                named_how or mentions.in_text(folder) or (container.template.path, volume) in view.filled
+            ):
+                finished.append(("durable", Evidence(where, path, f"{FINISHED}: {place.note}")))
         if named == "written":
             written.append((place.kept, Evidence(where, path, place.note)))
-        elif place.kept == "durable" and looked < _MOST:
-            looked += 1
-            spoken_of = _places_named(container, view) if spoken_of is None else spoken_of
-            folder = path.rstrip("/")
-            if not any(value == folder or value.startswith(f"{folder}/") for value in spoken_of):
-                finished.append(("durable", Evidence(where, path, f"{FINISHED}: {place.note}")))
     return written, finished
 
 
-def is_named_for_a_run(folder: str, signs: CheckpointSigns) -> bool:
-    """Whether a folder is named for what a run writes, or for the model it makes."""
-    return _named(folder, signs) != ""
+def is_for_a_model(path: str, container: ContainerView, view: "WorkloadView", mentions: Mentions) -> bool:
+    """Whether a folder, of an option that may read or write it, is named for what a run makes and nothing else speaks of it."""
+    signs = view.signs.checkpoint
+    if not _named(path, signs):
+        return False
+    found = Storage(container, view).on_volume(path)
+    volume = found[0] if found is not None else None
+    _, body = view.volumes[container.template.path].get(volume, _NO_VOLUME) if volume is not None else _NO_VOLUME
+    if not signs.mounts_never.isdisjoint(_words(volume) + _words(body.get("claimName"))):
+        return False
+    folder = path.rstrip("/")
+    reads = mentions.of(folder) - {"saves"} or mentions.in_text(folder)
+    return not reads and (container.template.path, volume) not in view.filled
 
 
 def _named(path: str, signs: CheckpointSigns, sub_path: Any = None, volume: Any = None, claim: Any = None) -> str:
@@ -82,13 +102,15 @@ def _named(path: str, signs: CheckpointSigns, sub_path: Any = None, volume: Any 
     # A hidden folder is a tool's own: `/root/.cache/torch/hub/checkpoints`.
     if "/." in whole or not signs.mounts_never.isdisjoint(words + within):
         return ""
-    if not signs.mounts.isdisjoint(words + within):
-        return "written"
     of_volume = _words(volume) + _words(claim)
+    if not signs.mounts.isdisjoint(words + within):
+        logs = not signs.mounts_of_logs.isdisjoint(of_volume)
+        return "" if logs and signs.mounts.intersection(words + within) <= signs.mounts_weak else "written"
     if not signs.mounts_never.isdisjoint(of_volume):
         return ""
     if not signs.mounts.isdisjoint(of_volume):
-        return "written"
+        data = not signs.mounts_of_data.isdisjoint(words)
+        return "" if data and signs.mounts.intersection(of_volume) <= signs.mounts_weak else "written"
     return "model" if "_".join(words) in signs.model_mounts else ""
 
 
@@ -99,13 +121,3 @@ def _words(name: Any) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def _words_of(name: str) -> tuple[str, ...]:
     return tuple(name_words(name))
-
-
-def _places_named(container: ContainerView, view: "WorkloadView") -> list[str]:
-    """The paths that variables, and words of what is started, name: they say what the folders they are in are for."""
-    utilities = view.signs.commands.utilities
-    texts = list(container.env.values())
-    for started in container.started:
-        if started.target is None or started.target.name not in utilities:
-            texts += started.invocation.words
-    return [value for text in texts if "/" in text and (value := text.rpartition("=")[2])[:1] == "/"]

@@ -8,9 +8,11 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from signalbox.workload.meaning import Meaning, meaning_of
+from signalbox.workload.budget import SAVE_CALL, WORD
+from signalbox.workload.meaning import Meaning, meaning_below
 from signalbox.workload.signs import Signs
-from signalbox.workload.vocabulary import MAX_NAME
+from signalbox.workload.storage import LONGEST_PATH
+from signalbox.workload.vocabulary import MAX_NAME, name_words
 
 _NAME = r"[A-Za-z_]\w*+"
 # What is put around a path; the first of several parts is where it leads.
@@ -20,17 +22,44 @@ _FROM_ENVIRONMENT = rf"os\.(?:environ\.get|environ|getenv)[(\[]\s*+[\"'](\w++)[\
 _VALUE = rf"{_AROUND}(?:{_TEXT}|{_FROM_ENVIRONMENT}|({_NAME}|\d++))"
 # `name=VALUE`, `name: str = VALUE`, `"name": VALUE`; no comparison.
 _GIVEN = re.compile(rf"(?<!\w)({_NAME})(?:[\"']\s*+:|\s*+(?::\s*+\w++\s*+)?=(?!=))\s*+{_VALUE}")
-# A line of YAML.
-_LINE = re.compile(r"^[ \t]*+([A-Za-z_][\w.-]*+):[ \t]++(?:\"([^\"\n]*+)\"|'([^'\n]*+)'|([^\s\"'#]++))", re.MULTILINE)
+# A line of YAML; without a value it is what the lines below it, further in, belong to.
+_LINE = re.compile(
+    r"^([ \t]*+)([A-Za-z_][\w.-]*+):(?:[ \t]++(?:\"([^\"\n]*+)\"|'([^'\n]*+)'|([^\s\"'#]++))|[ \t]*+$)", re.MULTILINE
+)
+# Each of them from its beginning to its end, so that a mark in a text is none of a comment. What is not closed ends with all.
+_COMMENTS = re.compile(
+    r"""^[ \t]*+[rRuU]?(?:\"{3}(?:[^"]|"(?!""))*+(?:\"{3}|\Z)|'{3}(?:[^']|'(?!''))*+(?:'{3}|\Z))"""
+    r"""|(\"{3}(?:[^"]|"(?!""))*+(?:\"{3}|\Z)|'{3}(?:[^']|'(?!''))*+(?:'{3}|\Z)"""
+    r"""|"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?)"""
+    r"""|\#[^\n]*+""",
+    re.MULTILINE | re.DOTALL,
+)
+# What a call is given, with calls in it, and in those; deeper ones end it.
+_GIVEN_TO = r"(?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+"
+# `TensorBoardLogger(save_dir="/logs")`
+_LOGGERS = re.compile(rf"Logger\({_GIVEN_TO}")
+_LOADED = re.compile(rf"(?<!\w)(?:load\w*+|restore|from_pretrained)\(\s*+({_NAME})(?![\w.(=])")
+_SAVED = re.compile(rf"save\w{{0,32}}+\(({_GIVEN_TO})")
+_RECEIVER = re.compile(rf"({_NAME})\Z")
 _IMPORTS = re.compile(r"^[ \t]*+(?:import|from)[ \t]", re.MULTILINE)
 _ARGUMENT = re.compile(rf"{_TEXT}|(?<![\w.])({_NAME})(?![\w(.=])")
+_NAMES = re.compile(rf"(?<!\w){_NAME}")
 _FILLED_IN = re.compile(r"\{([^{}]*+)\}")
 _FILE = re.compile(r"\.[A-Za-z]\w{0,11}\Z")
 _PLACES = ("dir", "path", "folder", "root", "bucket")
 # Who gives more names, or saves at more places, is nobody.
 _MOST = 256
 _LONGEST_CALL = 512
+_MOST_ARGUMENTS = 32
+_BRACKET = re.compile(r"[()]")
 _SAVES = Meaning(None, None, False, False, False, "output")
+_LONGEST_NAME = 64
+
+
+def cost_of(text: str, signs: Signs) -> int:
+    """What it costs to read what a text says about saving, beside searching through it."""
+    assigned = min(text.count("=") + text.count(":"), 2 * _MOST)
+    return WORD * assigned + SAVE_CALL * min(sum(map(text.count, signs.checkpoint.calls)), _MOST)
 
 
 def saved_in(text: str, env: Mapping[str, str], signs: Signs) -> Iterator[tuple[Meaning, str, str]]:
@@ -38,6 +67,8 @@ def saved_in(text: str, env: Mapping[str, str], signs: Signs) -> Iterator[tuple[
 
     What says so is no more than that: beside it in its line may stand a secret.
     """
+    text = _bare(text)
+    only_read = _only_read(text, signs)
     known: dict[str, str] = {}
     for given in islice(_GIVEN.finditer(text), _MOST):
         name, *texts = given.groups()
@@ -45,7 +76,10 @@ def saved_in(text: str, env: Mapping[str, str], signs: Signs) -> Iterator[tuple[
         if value is None:
             continue
         if not value.isdigit():
-            known[name] = value
+            # What is filled into others is short, or it would double with each of them.
+            known[name] = value[:MAX_NAME]
+        if name in only_read:
+            continue
         # `out = os.environ.get("CHECKPOINT_DIR", "/ckpt")`; a variable of the manifest counts by itself.
         for spoken in (name, None if texts[2] in env else texts[2]):
             meaning = _meaning(spoken, value, signs) if spoken else None
@@ -57,9 +91,14 @@ def saved_in(text: str, env: Mapping[str, str], signs: Signs) -> Iterator[tuple[
         at = text.find(call)
         while at >= 0 and left:
             left -= 1
+            if call[0] == "." and _is_aside(text, at, signs):
+                at = text.find(call, at + len(call))
+                continue
             place = _first_place(_arguments(text, at + len(call)), known)
             if place is not None:
-                yield _SAVES, place, f"{call}…{place})"
+                only_of = signs.checkpoint.calls_of.get(call)
+                saves = _SAVES if only_of is None else _SAVES._replace(role="output-when-saving", written_by=only_of)
+                yield saves, place, f"{call}…{place})"
             at = text.find(call, at + len(call))
 
 
@@ -67,17 +106,54 @@ def set_in(text: str, signs: Signs) -> Iterator[tuple[Meaning, str, str]]:
     """The same of a configuration file that a script writes: ``output_dir: /ckpt/run``; nothing of a program."""
     if _IMPORTS.search(text):
         return
+    above: list[tuple[int, str]] = []
     for line in islice(_LINE.finditer(text), _MOST):
-        name, double, single, plain = line.groups()
+        indent, name, double, single, plain = line.groups()
         value = double or single or plain or ""
-        meaning = _meaning(name, value, signs)
+        while above and above[-1][0] >= len(indent):
+            above.pop()
+        if not value:
+            above.append((len(indent), name))
+            continue
+        meaning = _meaning(name, value, signs, above[-1][1] if above else "")
         if meaning is not None:
             yield meaning, value, f"{name}: {value}"
 
 
-def _meaning(name: str, value: str, signs: Signs) -> Meaning | None:
+def _bare(text: str) -> str:
+    """A text without what is only said to people, and without what its loggers are given."""
+    if "#" in text or '"""' in text or "'''" in text:
+        text = _COMMENTS.sub(_kept, text)
+    return _LOGGERS.sub("Logger(", text) if "Logger(" in text else text
+
+
+def _kept(found: re.Match[str]) -> str:
+    return found.group(1) or ""
+
+
+def _only_read(text: str, signs: Signs) -> set[str]:
+    """Names that something is loaded from and that no call which saves is given."""
+    names = {found.group(1) for found in islice(_LOADED.finditer(text), _MOST)}
+    if not names:
+        return names
+    for call in _SAVED.finditer(text):
+        names.difference_update(_NAMES.findall(call.group(1)))
+    for piece in signs.checkpoint.calls:
+        at = text.find(piece) if "save" not in piece else -1
+        if at >= 0:
+            names.difference_update(_NAMES.findall(_arguments(text, at + len(piece))))
+    return names
+
+
+def _is_aside(text: str, at: int, signs: Signs) -> bool:
+    """Whether what a method is called of goes along with a model: ``tokenizer.save_pretrained(``."""
+    receiver = _RECEIVER.search(text, max(0, at - _LONGEST_NAME), at)
+    return receiver is not None and not signs.checkpoint.asides.isdisjoint(name_words(receiver.group()))
+
+
+def _meaning(name: str, value: str, signs: Signs, above: str = "") -> Meaning | None:
     """What a name that is given a value says about saving; None where it says nothing."""
-    meaning = meaning_of(name, signs)
+    meaning = meaning_below(above, name, signs)
     if meaning is None or not value or meaning.role in ("", "configuration"):
         return None
     # `output` may be anything in a program, `output_dir` is a folder.
@@ -99,21 +175,22 @@ def _filled(text: str, known: Mapping[str, str]) -> str:
     """A text with the names in braces filled in; what is not known becomes a placeholder."""
     if "{" not in text:
         return text
-    return _FILLED_IN.sub(lambda name: known.get(name.group(1)) or "${" + name.group(1) + "}", text[:MAX_NAME])
+    filled = _FILLED_IN.sub(lambda name: known.get(name.group(1)) or "${" + name.group(1) + "}", text[:MAX_NAME])
+    return filled[:LONGEST_PATH]
 
 
 def _arguments(text: str, start: int) -> str:
     """The text from ``start`` to where the call that is open there ends."""
     depth = 1
-    for at in range(start, min(len(text), start + _LONGEST_CALL)):
-        depth += {"(": 1, ")": -1}.get(text[at], 0)
+    for bracket in _BRACKET.finditer(text, start, start + _LONGEST_CALL):
+        depth += 1 if bracket.group() == "(" else -1
         if not depth:
-            return text[start:at]
+            return text[start : bracket.start()]
     return text[start : start + _LONGEST_CALL]
 
 
 def _first_place(arguments: str, known: Mapping[str, str]) -> str | None:
-    for argument in _ARGUMENT.finditer(arguments):
+    for argument in islice(_ARGUMENT.finditer(arguments), _MOST_ARGUMENTS):
         double, single, name = argument.groups()
         value = known.get(name) if name is not None else _filled(double if double is not None else single or "", known)
         if value is not None and _is_place(value):

@@ -28,6 +28,8 @@ _ON = frozenset({"", "true", "yes", "1", "on", "auto", "allow", "must", "latest"
 _PARTS = re.compile(r"[./]")
 _LOOKS = frozenset({"-d", "-e", "-f", "-s", "-r"})
 _MAX_EVIDENCE = 16
+# A run that saves to more places, or loads from more, is nobody's; each of one is held against each of the other.
+_MOST_PLACES = 16
 _UNSAID = Judgement("unsaid")
 _SAVES = frozenset({"place", "folder", "bucket", "output", "output-when-saving", "output-when-named"})
 _Found = tuple[str, Evidence]
@@ -71,19 +73,22 @@ def _by_itself(view: "WorkloadView") -> Evidence | None:
 
 
 def _of_container(container: ContainerView, signs: Signs) -> Iterator[_Found]:
-    saved: list[str] = []
-    loaded: list[tuple[str, Evidence]] = []
+    places: dict[str, None] = {}
+    loaded: dict[str, Evidence] = {}
     for meaning, value, _, seen in container.saving:
         if meaning.role in _SAVES and not meaning.reads_back:
-            saved.append(value)
+            if len(places) < _MOST_PLACES:
+                places[value] = None
         elif meaning.role == "configuration":
             yield "unknown", Evidence(seen.path, seen.value, "a configuration file that is not in the manifest")
     for reads_back, value, seen in _settings(container, signs):
         if reads_back == "load":
-            loaded.append((value, seen))
+            if len(loaded) < _MOST_PLACES:
+                loaded.setdefault(value, seen)
         else:
             yield _said(reads_back, value, seen)
-    for value, seen in loaded:
+    saved = list(places)
+    for value, seen in loaded.items():
         if value.lower() in _ON or any(same_place(value, place) for place in saved):
             yield "resumes", Evidence(seen.path, seen.value, "reads what it saves")
         elif ONLY_PLACEHOLDER.match(value):

@@ -43,6 +43,8 @@ def saving_settings(container: "ContainerView", signs: Signs) -> Iterator[Settin
         yield from _options(started, folder)
         target = started.target
         document = started.invocation.document
+        if not started.whole:
+            continue
         if target is not None and target.role == "code":
             yield from _of_text(saved_in(target.name, container.env, signs), started, folder)
         elif document:

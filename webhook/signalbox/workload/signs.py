@@ -155,13 +155,19 @@ class CheckpointSigns:
 
     An option speaks of a checkpoint when its words hold one of ``subjects`` and one of ``places`` and none of
     ``never``, nor one of ``owners`` before the subject; with one of ``buckets``, its value is a bucket's name.
+    Below one of ``never_around`` (``logger.save_dir``) nothing is the run's state.
     ``outputs`` are whole names that say where a run writes; ``outputs_when_saving`` do so only beside a save frequency
-    (words of ``saving`` with ``frequency``), ``outputs_of`` only for programs of the frameworks they lead to.
+    (words of ``saving`` with ``frequency``), ``roots`` among them only with a folder that is named for it,
+    ``outputs_of`` only for programs of the frameworks they lead to.
     ``switches`` turn saving off altogether when they say no.
     ``configuration`` names options that take a configuration file. A mount, or its volume, is a run's own with one of
-    the words ``mounts`` and none of ``mounts_never``; ``model_mounts`` are folders of a finished model. An option that is
-    not known is no place that is written to with one of the words ``reads``. ``calls`` are pieces of program text that
-    save to one of their arguments; ``copiers`` copy from their first argument to their last.
+    the words ``mounts`` and none of ``mounts_never``; those that are ``mounts_weak`` do not say so of a volume that is
+    mounted as one of ``mounts_of_data``, nor of a folder on a volume named ``mounts_of_logs``.
+    ``model_mounts`` are folders of a finished model. ``files`` are endings of files that hold the state of a model. An
+    option that is not known is no place that is written to with one of the words ``reads``. ``calls`` are pieces of
+    program text that save to one of their arguments, some only for programs of the frameworks in ``calls_of``, none where
+    what is saved is one of ``asides``; ``copiers`` copy from their first argument to their last. ``tidiers`` put nothing
+    into the folders they are given.
     ``rooted_schemes`` are those whose URLs may do without a host or bucket. ``storage_drivers`` are the beginnings of
     words in the name of a CSI driver whose inline volumes keep what is written.
     """
@@ -170,21 +176,30 @@ class CheckpointSigns:
     places: frozenset[str] = frozenset()
     buckets: frozenset[str] = frozenset()
     never: frozenset[str] = frozenset()
+    never_around: frozenset[str] = frozenset()
     owners: frozenset[str] = frozenset()
     folders: frozenset[str] = frozenset()
     switches: frozenset[str] = frozenset()
     outputs: frozenset[str] = frozenset()
     outputs_when_saving: frozenset[str] = frozenset()
+    roots: frozenset[str] = frozenset()
     outputs_of: dict[str, frozenset[str]] = field(default_factory=dict)
     saving: frozenset[str] = frozenset()
     frequency: frozenset[str] = frozenset()
     configuration: frozenset[str] = frozenset()
     mounts: frozenset[str] = frozenset()
     mounts_never: frozenset[str] = frozenset()
+    mounts_weak: frozenset[str] = frozenset()
+    mounts_of_data: frozenset[str] = frozenset()
+    mounts_of_logs: frozenset[str] = frozenset()
     model_mounts: frozenset[str] = frozenset()
+    files: frozenset[str] = frozenset()
     reads: frozenset[str] = frozenset()
     calls: tuple[str, ...] = ()
+    calls_of: dict[str, frozenset[str]] = field(default_factory=dict)
+    asides: frozenset[str] = frozenset()
     copiers: frozenset[str] = frozenset()
+    tidiers: frozenset[str] = frozenset()
     schemes: frozenset[str] = frozenset()
     rooted_schemes: frozenset[str] = frozenset()
     hosts: tuple[str, ...] = ()

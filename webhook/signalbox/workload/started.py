@@ -5,12 +5,15 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from signalbox.workload.budget import WORD
 from signalbox.workload.command import Invocation
-from signalbox.workload.meaning import Meaning, meaning_of
+from signalbox.workload.meaning import Meaning, meaning_below, meaning_of
+from signalbox.workload.program_text import cost_of
 from signalbox.workload.signs import Signs
 from signalbox.workload.target import Target
 
 _LONGEST_JSON = 16 * 1024
+# In all the JSON of one command.
 _MOST_SETTINGS = 256
 
 
@@ -30,13 +33,14 @@ class Option(NamedTuple):
 
 
 class Started:
-    """An invocation and what it is about."""
+    """An invocation and what it is about. ``whole``: what its words and texts hold is read too (see ``cost_within``)."""
 
-    __slots__ = ("_options", "_signs", "invocation", "target")
+    __slots__ = ("_options", "_signs", "invocation", "target", "whole")
 
-    def __init__(self, invocation: Invocation, target: Target | None, signs: Signs) -> None:
+    def __init__(self, invocation: Invocation, target: Target | None, signs: Signs, whole: bool = True) -> None:
         self.invocation = invocation
         self.target = target
+        self.whole = whole
         self._signs = signs
         self._options: tuple[Option, ...] | None = None
 
@@ -49,7 +53,7 @@ class Started:
     def options(self) -> tuple[Option, ...]:
         """The options among its words that mean anything."""
         if self._options is None:
-            self._options = _read_options(self.invocation.words, self._signs)
+            self._options = _read_options(self.invocation.words, self._signs, self.whole)
         return self._options
 
     def shown(self, option: Option) -> str:
@@ -60,12 +64,29 @@ class Started:
         return word if option.joined or not option.value or option.value[:2] == "--" else f"{word} {option.value}"
 
 
-def _read_options(words: tuple[str, ...], signs: Signs) -> tuple[Option, ...]:
+def cost_within(invocation: Invocation, target: Target | None, signs: Signs) -> int:
+    """What it costs to read what its words and texts hold: settings in JSON, assignments and calls of a program."""
+    cost = 0
+    words = invocation.words
+    if "{" in "".join(words):
+        settings = sum([word.count(":") for word in words if word[:1] == "{" and len(word) <= _LONGEST_JSON])
+        cost = min(settings, _MOST_SETTINGS) * WORD
+    if invocation.document:
+        cost += cost_of(invocation.document, signs)
+    if target is not None and target.role == "code":
+        cost += cost_of(target.name, signs)
+    return cost
+
+
+def _read_options(words: tuple[str, ...], signs: Signs, whole: bool) -> tuple[Option, ...]:
     found: list[Option] = []
     known = signs.meanings
+    left = _MOST_SETTINGS if whole else 0
     for at, word in enumerate(words):
         if word[:1] == "{":
-            found += _in_json(at, word, signs)
+            settings = list(_in_json(word, left))
+            left -= len(settings)
+            found += _meant(at, settings, signs)
             continue
         if word[:1] != "-" and "=" not in word:
             continue
@@ -79,20 +100,26 @@ def _read_options(words: tuple[str, ...], signs: Signs) -> tuple[Option, ...]:
     return tuple(found)
 
 
-def _in_json(at: int, word: str, signs: Signs) -> Iterator[Option]:
-    """The settings in a configuration that is handed over as JSON: ``train.py '{"rl": {"learning_rate": 6e-4}}'``."""
-    if len(word) > _LONGEST_JSON:
+def _in_json(word: str, most: int) -> Iterator[tuple[str, str, Any]]:
+    """``(parent, key, value)`` in a configuration that is handed over as JSON: ``train.py '{"rl": {"lr": 6e-4}}'``."""
+    if len(word) > _LONGEST_JSON or not most:
         return
     try:
-        waiting: list[Any] = [orjson.loads(word)]
+        waiting: list[tuple[str, Any]] = [("", orjson.loads(word))]
     except ValueError:
         return
-    looked = 0
-    while waiting and looked < _MOST_SETTINGS:
-        one = waiting.pop(0)
+    # It grows while it is gone through, by no more than is looked at.
+    for parent, one in waiting:
         for key, value in one.items() if isinstance(one, dict) else ():
-            looked += 1
+            yield parent, key, value
+            most -= 1
+            if not most:
+                return
             if isinstance(value, dict):
-                waiting.append(value)
-            elif isinstance(value, str | int | float) and (meaning := meaning_of(key, signs)) is not None:
-                yield Option(at, meaning, str(value), True, key)
+                waiting.append((key, value))
+
+
+def _meant(at: int, settings: list[tuple[str, str, Any]], signs: Signs) -> Iterator[Option]:
+    for parent, key, value in settings:
+        if isinstance(value, str | int | float) and (meaning := meaning_below(parent, key, signs)) is not None:
+            yield Option(at, meaning, str(value), True, key)

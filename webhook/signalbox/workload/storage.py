@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from signalbox.quantity import is_placeholder
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import mapping, members
-from signalbox.workload.vocabulary import MAX_NAME
+from signalbox.workload.vocabulary import MAX_NAME, name_words
 
 if TYPE_CHECKING:
     from signalbox.workload.containers import ContainerView
@@ -94,7 +94,7 @@ class Storage:
         if known[0] != "/":
             base = folder or self.working_dir
             if not base:
-                mount = self._mount_that_ends_in(known)
+                mount = self._mount_for_runs_that_ends_in(known)
                 return self._relative() if mount is None else self._mounted(mount)
             known = posixpath.join(base, known)
         return self._path(known, whole)
@@ -146,13 +146,14 @@ class Storage:
             return _MOUNTED_ELSEWHERE
         return Place("ephemeral", OWN_DISK)
 
-    def _mount_that_ends_in(self, path: str) -> JsonObject | None:
-        """The only mount that ends in the first folder of a relative path: ``runs/a`` and ``/app/runs``.
+    def _mount_for_runs_that_ends_in(self, path: str) -> JsonObject | None:
+        """The only mount that ends in the first folder of a relative path, named for runs: ``runs/a`` and ``/app/runs``.
 
-        Not ``/runs``: no image works in the root folder.
+        Not ``/runs``: no image works in the root folder. Not ``/mnt/data``: a folder ``data`` is in any program's own.
         """
         first = _normal(path)[1:].partition("/")[0]
-        if not first or path.startswith(".."):
+        named = not self._signs.mounts.isdisjoint(name_words(first[:MAX_NAME]))
+        if not named or path.startswith(".."):
             return None
         found = [entry for at, entry in self._mounts.items() if at.endswith("/" + first) and at.find("/", 1) > 0]
         return found[0] if len(found) == 1 else None

@@ -19,6 +19,7 @@ from signalbox.workload.judgement import TRAINING_TYPES, Judgement
 from signalbox.workload.kinds.kind import PodTemplate, WorkloadKind, mapping, members
 from signalbox.workload.labels import INJECTED_LABELS, QUEUE_LABEL
 from signalbox.workload.lazy import lazy
+from signalbox.workload.mentions import filled_before
 from signalbox.workload.priority import Priority, judge_priority
 from signalbox.workload.queue import scheduler_queue
 from signalbox.workload.signs import Signs
@@ -265,6 +266,11 @@ class WorkloadView:
     def copies(self) -> tuple[Copy, ...]:
         """What its containers copy elsewhere."""
         return read_copies(self)
+
+    @lazy
+    def filled(self) -> frozenset[tuple[Path, str]]:
+        """The volumes that something is put on before the run starts, by template and name."""
+        return filled_before(self)
 
     @lazy
     def resume(self) -> Judgement:
