@@ -68,6 +68,23 @@ _PREDICTORS = f"({_SPEC}.map(s, s.?predictors.orValue(null)).filter(l, type(l) =
 _RAY = f"{_SPEC}.map(s, s.?rayClusterConfig.orValue(null)).filter(r, type(r) == map)"
 _WORKLOADS = f"({_SPEC} + {_SPEC}.map(s, s.?prefill.orValue(null)).filter(s, type(s) == map))"
 _ROLES = f"{_SPEC}.map(s, [s.?driver.orValue(null), s.?executor.orValue(null)].filter(r, type(r) == map))"
+_FLOW = f"{_SPEC}.map(s, s.?workflowSpec.orValue(null)).filter(s, type(s) == map)"
+
+
+def _steps(spec: str) -> tuple[str, ...]:
+    """Each template has its containers in fields of its own; labels for the Pods of all stand beside the templates."""
+    templates = f"{spec}.map(s, s.?templates.orValue(null)).filter(l, type(l) == list).map(l, l.filter(t, type(t) == map))"
+    return (
+        f"{spec}.map(s, [dyn({{'metadata': s.?podMetadata.orValue(null)}})])",
+        templates,
+        f"{templates}.map(l, l.map(t, [t.?container.orValue(null), t.?script.orValue(null)])"
+        ".map(c, dyn({'spec': {'containers': c}})))",
+        f"{templates}.map(l, l.map(t, dyn({{'spec': t.?containerSet.orValue(null)}})))",
+        f"{templates}.map(l, l.map(t, dyn({{'spec': "
+        "{'containers': t.?sidecars.orValue(null), 'initContainers': t.?initContainers.orValue(null)}})))",
+    )
+
+
 _SERVICE = (
     # Each component is a PodSpec with labels in it; what else stands in it may be a container (`model`, a framework's name).
     f"{_COMPONENTS}.map(l, l.map(c, dyn({{'metadata': c, 'spec': c}})))",
@@ -104,6 +121,11 @@ PLACES: dict[tuple[str, str], tuple[str, ...]] = {
     ("training.kubedl.io", "MarsJob"): (
         f"{_SPEC}.map(s, s.?marsReplicaSpecs.orValue(null)).filter(r, type(r) == map)"
         ".map(r, r.map(k, r[k]).filter(x, type(x) == map).map(x, x.?template.orValue(null)))",
+    ),
+    ("argoproj.io", "Workflow"): _steps(_SPEC),
+    ("argoproj.io", "CronWorkflow"): (
+        *_steps(_FLOW),
+        f"{_SPEC}.map(s, [dyn({{'metadata': s.?workflowMetadata.orValue(null)}})])",
     ),
     # Fields of its own, much like a PodSpec's; accelerators in `gpu`.
     ("sparkoperator.k8s.io", "SparkApplication"): (
@@ -270,12 +292,12 @@ def _of_group(group: str) -> str:
 
 
 def _judged_by_content(group: str, kind: str) -> bool:
-    """Custom kinds made to serve, to be sat at or to process data: what they are does not make them AI work.
+    """Custom kinds made to serve, to be sat at or to process data, and pipelines: what they are does not make them AI work.
 
     The others are made to train or to run anything as a batch, and keep their accelerators in places of their own.
     """
-    made_for = KINDS[group, kind].type
-    return group not in VERSIONS and made_for is not None and made_for not in TRAINING_TYPES
+    one = KINDS[group, kind]
+    return group not in VERSIONS and (one.steps or (one.type is not None and one.type not in TRAINING_TYPES))
 
 
 def _places(group: str, kind: str) -> str:

@@ -242,3 +242,24 @@ def test_accelerators_of_a_spark_pod_template_bring_their_toleration() -> None:
     result, _ = injected(spark(executor={"template": template}))
     assert [one["key"] for one in result["spec"]["driver"]["tolerations"]] == ["team"]
     assert [one["key"] for one in result["spec"]["executor"]["tolerations"]] == ["nvidia.com/gpu", "team"]
+
+
+def test_steps_of_a_pipeline_are_no_run_of_several() -> None:
+    container = {
+        "image": "r/x:1",
+        "command": ["torchrun", "--nproc_per_node=1", "train.py"],
+        "resources": {"limits": {"nvidia.com/gpu": 1}},
+    }
+    spec = {"templates": [{"name": name, "container": container} for name in ("first", "second")]}
+    manifest = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": {"name": "x"}, "spec": spec}
+    seen = view(manifest)
+    assert (seen.type.state, seen.accelerators.total) == ("training", 2)
+
+
+@pytest.mark.parametrize("args", [None, ["-e"]])
+def test_what_a_script_step_runs_is_seen_where_it_stands(args: list[str] | None) -> None:
+    script = {"image": "r/x:1", "command": ["bash"], "args": args, "source": "cd /app\npython train.py --epochs 3"}
+    spec = {"templates": [{"name": "train", "script": script}]}
+    manifest = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": {"name": "x"}, "spec": spec}
+    [evidence] = view(manifest).type.evidence
+    assert evidence.path == ("spec", "templates", 0, "script", "source")

@@ -76,6 +76,7 @@ def test_an_outage_closes_only_what_the_first_validating_entry_takes() -> None:
 def test_kinds_made_to_serve_or_to_be_sat_at_are_not_closed_by_their_kind(generator: Any) -> None:
     by_content = {f"{kind}.{group}" for group, kind in KINDS if generator._judged_by_content(group, kind)}
     assert by_content == {
+        "CronWorkflow.argoproj.io",
         "InferenceService.serving.kserve.io",
         "InferenceService.serving.kubeflow.org",
         "LLMInferenceService.serving.kserve.io",
@@ -84,6 +85,7 @@ def test_kinds_made_to_serve_or_to_be_sat_at_are_not_closed_by_their_kind(genera
         "RayService.ray.io",
         "SeldonDeployment.machinelearning.seldon.io",
         "SparkApplication.sparkoperator.k8s.io",
+        "Workflow.argoproj.io",
     }
     assert all(generator._judged_by_content(group, kind) for (group, kind), one in KINDS.items() if one.type_decides)
     assert {f"{kind}.{group}" for group, kind in generator.PLACES} == by_content

@@ -52,6 +52,7 @@ def test_policy_for_a_kind_takes_no_other_of_its_name(named: str, group: str, al
     [
         ("kubeflow.org/v1", "PyTorchJob", False),
         ("training.kubedl.io/v1alpha1", "PyTorchJob", False),
+        ("argoproj.io/v1alpha1", "Workflow", True),
         ("elastic.iml.github.io/v1alpha1", "ElasticJob", True),
         ("lab.example.com/v1", "Sweep", True),
     ],

@@ -24,8 +24,10 @@ SPARK = ("sparkoperator.k8s.io", "v1beta2", "SparkApplication")
 KFSERVING = ("serving.kubeflow.org", "v1alpha2", "InferenceService")
 SELDON = ("machinelearning.seldon.io", "v1", "SeldonDeployment")
 MARS = ("training.kubedl.io", "v1alpha1", "MarsJob")
+WORKFLOW = ("argoproj.io", "v1alpha1", "Workflow")
+CRON_WORKFLOW = ("argoproj.io", "v1alpha1", "CronWorkflow")
 TRAINING = ("kubeflow.org", "v1", "PyTorchJob")
-KINDS = (SERVING, LLM, RAY, NOTEBOOK, SPARK, KFSERVING, SELDON, MARS, TRAINING)
+KINDS = (SERVING, LLM, RAY, NOTEBOOK, SPARK, KFSERVING, SELDON, MARS, WORKFLOW, CRON_WORKFLOW, TRAINING)
 
 MODEL = {"predictor": {"model": {"modelFormat": {"name": "sklearn"}, "storageUri": "s3://bucket/iris"}}}
 DRIVER = {"mainApplicationFile": "local:///etl.py", "driver": {"cores": 1}, "executor": {"instances": 2}}
@@ -49,6 +51,11 @@ def _mars(*workers: Manifest) -> Manifest:
     return {"marsReplicaSpecs": {f"Role{number}": {"template": worker} for number, worker in enumerate(workers)}}
 
 
+def _steps(*templates: Manifest, **spec: object) -> Manifest:
+    steps = [{"name": f"t{number}", **one} for number, one in enumerate(templates)]
+    return {"entrypoint": "t0", "templates": [{"name": "all", "dag": {"tasks": []}}, *steps], **spec}
+
+
 def _spark(**roles: Manifest) -> Manifest:
     return {**DRIVER, **roles}
 
@@ -68,6 +75,8 @@ OPEN: Cases = {
     "seldon-deployment-of-a-model-server": lambda ns: custom(SELDON, ns, {"predictors": [{"graph": {"name": "m"}}]}),
     "tables": lambda ns: custom(MARS, ns, _mars(template(), template())),
     "ray-service": lambda ns: custom(RAY, ns, _ray(template(), template())),
+    "pipeline": lambda ns: custom(WORKFLOW, ns, _steps({"container": {"image": "x"}}, {"script": {"source": "print()"}})),
+    "pipeline-on-a-schedule": lambda ns: custom(CRON_WORKFLOW, ns, {"workflowSpec": _steps({"container": {"image": "x"}})}),
 }
 CLOSED: Cases = {
     "training": lambda ns: custom(TRAINING, ns, WORKERS),
@@ -118,6 +127,25 @@ CLOSED: Cases = {
     ),
     "seldon-predictor-with-a-label-of-ours": lambda ns: custom(SELDON, ns, _seldon(template(), labels=OURS)),
     "seldon-explainer-with-a-gpu": lambda ns: custom(SELDON, ns, _seldon(template(), explainer={"containerSpec": GPUS})),
+    "step-with-a-gpu": lambda ns: custom(WORKFLOW, ns, _steps({"container": {}}, {"container": WITH_GPU})),
+    "script-with-a-gpu": lambda ns: custom(WORKFLOW, ns, _steps({"script": {"source": "print()", **GPUS}})),
+    "one-of-several-containers-of-a-step-with-a-gpu": lambda ns: custom(
+        WORKFLOW, ns, _steps({"containerSet": {"containers": [{"name": "a"}, WITH_GPU]}})
+    ),
+    "sidecar-of-a-step-with-a-gpu": lambda ns: custom(WORKFLOW, ns, _steps({"container": {}, "sidecars": [WITH_GPU]})),
+    "init-container-of-a-step-with-a-gpu": lambda ns: custom(
+        WORKFLOW, ns, _steps({"container": {}, "initContainers": [WITH_GPU]})
+    ),
+    "step-with-a-label-of-ours": lambda ns: custom(WORKFLOW, ns, _steps({"container": {}, "metadata": {"labels": OURS}})),
+    "pipeline-whose-pods-have-a-label-of-ours": lambda ns: custom(
+        WORKFLOW, ns, _steps({"container": {}}, podMetadata={"labels": OURS})
+    ),
+    "scheduled-step-with-a-gpu": lambda ns: custom(
+        CRON_WORKFLOW, ns, {"workflowSpec": _steps({"container": {}}, {"container": WITH_GPU})}
+    ),
+    "scheduled-pipeline-with-a-label-of-ours": lambda ns: custom(
+        CRON_WORKFLOW, ns, {"workflowSpec": _steps({"container": {}}), "workflowMetadata": {"labels": OURS}}
+    ),
     "tables-with-a-gpu": lambda ns: custom(MARS, ns, _mars(template(), template(1))),
     "spark-executor-with-a-label-of-ours": lambda ns: custom(SPARK, ns, _spark(executor={"labels": OURS})),
 }
@@ -210,6 +238,9 @@ ODD: tuple[object, ...] = (
     {"predictors": [1, None, {"componentSpecs": [1, {"spec": 7}], "explainer": []}, {"explainer": {"containerSpec": "x"}}]},
     {"marsReplicaSpecs": {"a": 1, "b": {"template": []}}},
     {"prefill": {"template": [], "worker": 1}, "worker": "x"},
+    {"templates": [1, None, {"container": 7, "script": [], "containerSet": "x", "sidecars": 1}], "podMetadata": []},
+    {"templates": {"a": 1}, "workflowSpec": [], "workflowMetadata": 7},
+    {"workflowSpec": {"templates": [1, {"metadata": 7, "containerSet": {"containers": 1}}], "podMetadata": "x"}},
 )
 
 

@@ -26,7 +26,8 @@ def is_distributed(view: "WorkloadView") -> bool:
 def distributed_by(view: "WorkloadView") -> Evidence | None:
     """What says that several processes work on one run; None where nothing does."""
     counts = [template.pods for template in view.templates if not template.apart]
-    several = None in counts or sum(pods for pods in counts if pods is not None) > 1
+    known = [pods for pods in counts if pods is not None]
+    several = None in counts or (max(known, default=0) if view.acts_as.steps else sum(known)) > 1
     if several and view.acts_as.runs != "forever":
         if view.acts_as.group not in _PLAIN_GROUPS:
             return Evidence(("kind",), view.kind.kind, "its Pods are made together")

@@ -146,6 +146,9 @@ class WorkloadKind:
         another kind is what its name alone means, in policies: this one is named with its group.
     wraps
         the kind of the object that this one holds (AppWrapper): how that runs is how this one does.
+    steps
+        each template is a step of its own (Workflow): its Pods have nothing to do with those of the others, and a kind whose
+        steps may be anything is AI work by what they carry.
     """
 
     group: str
@@ -171,6 +174,7 @@ class WorkloadKind:
     completed: Callable[[JsonObject, str, ClusterView], tuple[PodTemplate, ...]] | None = None
     namesake: bool = False
     wraps: "Callable[[JsonObject], WorkloadKind | None] | None" = None
+    steps: bool = False
 
     @property
     def text(self) -> str:

@@ -7,10 +7,11 @@ in ``spec`` itself. Kueue has given the kind up.
 from dataclasses import replace
 
 from signalbox.fieldpath import Path
+from signalbox.workload.kinds.listedreplicas import with_list
 from signalbox.workload.kinds.replicaspecs import replica_specs_kind
 
 _SCHEDULING: Path = ("spec", "schedulingPolicy")
-_KIND = replica_specs_kind("MXJob", "mxReplicaSpecs", "mxnet")
+_KIND = with_list(replica_specs_kind("MXJob", "mxReplicaSpecs", "mxnet"))
 
 MX_JOB = replace(
     _KIND,

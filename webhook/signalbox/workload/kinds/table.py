@@ -2,6 +2,7 @@
 
 from signalbox.workload.kinds.appwrapper import app_wrapper
 from signalbox.workload.kinds.cronjob import CRON_JOB
+from signalbox.workload.kinds.cronworkflow import CRON_WORKFLOW
 from signalbox.workload.kinds.daemonset import DAEMON_SET
 from signalbox.workload.kinds.deployment import DEPLOYMENT
 from signalbox.workload.kinds.disaggregatedset import DISAGGREGATED_SET
@@ -18,6 +19,7 @@ from signalbox.workload.kinds.kind import WorkloadKind
 from signalbox.workload.kinds.kubedl import KUBEDL_KINDS
 from signalbox.workload.kinds.leaderworkerset import LEADER_WORKER_SET
 from signalbox.workload.kinds.llminferenceservice import LLM_INFERENCE_SERVICE
+from signalbox.workload.kinds.mlkubetfjob import MLKUBE_TF_JOB
 from signalbox.workload.kinds.mpijob import MPI_JOB
 from signalbox.workload.kinds.mxjob import MX_JOB
 from signalbox.workload.kinds.notebook import NOTEBOOK
@@ -34,10 +36,13 @@ from signalbox.workload.kinds.replicationcontroller import REPLICATION_CONTROLLE
 from signalbox.workload.kinds.seldondeployment import SELDON_DEPLOYMENT
 from signalbox.workload.kinds.sparkapplication import SPARK_APPLICATION
 from signalbox.workload.kinds.statefulset import STATEFUL_SET
+from signalbox.workload.kinds.tensorfloworgtfjob import TENSORFLOW_ORG_TF_JOB
 from signalbox.workload.kinds.tfjob import TF_JOB
+from signalbox.workload.kinds.torchelasticjob import TORCH_ELASTIC_JOB
 from signalbox.workload.kinds.trainjob import TRAIN_JOB
 from signalbox.workload.kinds.volcanocronjob import VOLCANO_CRON_JOB
 from signalbox.workload.kinds.volcanojob import VOLCANO_JOB
+from signalbox.workload.kinds.workflow import WORKFLOW
 from signalbox.workload.kinds.xgboostjob import XGBOOST_JOB
 
 
@@ -67,7 +72,10 @@ _PLAIN = _by_key(
         MX_JOB,
         PADDLE_OPERATOR_JOB,
         *KUBEDL_KINDS,
+        MLKUBE_TF_JOB,
+        TENSORFLOW_ORG_TF_JOB,
         ELASTIC_JOB,
+        TORCH_ELASTIC_JOB,
         HYPERPOD_PYTORCH_JOB,
         RAY_JOB,
         RAY_CLUSTER,
@@ -83,6 +91,8 @@ _PLAIN = _by_key(
         KFSERVING_INFERENCE_SERVICE,
         SELDON_DEPLOYMENT,
         KAIWO_JOB,
+        WORKFLOW,
+        CRON_WORKFLOW,
     )
 )
 
