@@ -7,7 +7,7 @@ import jsonpatch
 import pytest
 
 from signalbox.engine import mutate
-from tests.manifests import deployment, gpu_job, pod_spec
+from tests.manifests import deployment, gpu_job, job_set, pod_spec
 from tests.world import NOW, policy, request, setup
 
 GRACE = "inject: {terminationGracePeriodSeconds: %d, tolerations: [{key: nvidia.com/gpu, operator: Exists}]}"
@@ -107,3 +107,13 @@ def test_a_label_that_an_update_only_claims_to_be_ours_is_its_users_word_at_once
     old["spec"]["template"]["spec"]["containers"][0]["image"] = "registry.example/web:0"
     assert passed(world, new, old)["metadata"]["labels"]["workload.ai/checkpoint"] == "required"
     assert_settled(world, new, old)
+
+
+def test_an_object_whose_record_would_be_too_long_for_its_annotations_has_none() -> None:
+    world = setup(policy(GRACE % 300))
+    made = job_set()
+    one = made["spec"]["replicatedJobs"][0]
+    made["spec"]["replicatedJobs"] = [{**copy.deepcopy(one), "name": f"j{number}-{'n' * 40}"} for number in range(2000)]
+    once = passed(world, made)
+    assert "workload.ai/injected" not in once["metadata"].get("annotations", {})
+    assert mutate(world, request(once), NOW).response.patch == ()

@@ -21,6 +21,8 @@ from signalbox.workload.labels import INJECTED, JUDGED_LABELS
 JUDGEMENT = "judgement"
 BOOKKEEPING = "signalbox"
 _LONGEST = 256 * 1024
+# Most records; what else is annotated is counted only beside a longer one.
+_SHORT = 64 * 1024
 _MOST_MEMBERS = 64
 _NOT_KEPT = ["nested too deep to be kept"]
 # The sections whose members are recorded by name, and where they may stand.
@@ -125,8 +127,23 @@ def write_record(recorder: Recorder, record: Record) -> None:
         for entry in entries.values():
             entry["was"] = _NOT_KEPT if isinstance(entry["was"], list) else entry["was"]
         text = orjson.dumps(entries).decode()
-    if text != present:
+    if not _has_room(text, recorder.object):
+        # The API server would refuse the object for it. Without a record what we wrote is its user's from now on.
+        if present is not None:
+            recorder.remove(path)
+    elif text != present:
         recorder.set(path, text)
+
+
+def _has_room(text: str, obj: JsonObject) -> bool:
+    """Whether the annotations stay within what an object may have (TotalAnnotationSizeLimitB of apimachinery)."""
+    if len(text) < _SHORT:
+        return True
+    annotations = mapping(mapping(obj.get("metadata")).get("annotations"))
+    others = [
+        word for name, value in annotations.items() if name != INJECTED for word in (name, value) if isinstance(word, str)
+    ]
+    return sum(len(word.encode(errors="surrogatepass")) for word in (INJECTED, text, *others)) <= _LONGEST
 
 
 def field_name(path: Path, obj: JsonObject) -> str:
