@@ -274,13 +274,17 @@ def fetch(url: str) -> tuple[int, str]:
             return error.code, error.read().decode()
 
 
+def _told(url: str) -> Any:
+    return json.loads(fetch(f"{url}/readyz?verbose")[1])
+
+
 def test_one_failing_duty_leaves_the_others_alone(fake: FakeApiServer) -> None:
     failing, fine = Counted("failing", error=RuntimeError()), Counted("fine")
     with controller(fake, [failing, fine]) as (_, url):
-        wait_for(lambda: fine.runs > 5)
-        assert failing.runs >= 1
-        state = json.loads(fetch(f"{url}/readyz?verbose")[1])
-        metrics = fetch(f"{url}/metrics")[1]
+        wait_for(lambda: fine.runs > 5 and failing.runs >= 1)
+        # Each runs in a thread of its own, and tells how it went when it is back.
+        state = wait_for(lambda: (told := _told(url))["duties"][0]["failures"] > 0 and told)
+        metrics = wait_for(lambda: 'result="failed"' in (page := fetch(f"{url}/metrics")[1]) and page)
     assert [(one["name"], one["failures"] > 0) for one in state["duties"]] == [("failing", True), ("fine", False)]
     assert state["duties"][0]["error"] == "RuntimeError"
     assert state["leading"] is True
