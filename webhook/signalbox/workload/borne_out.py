@@ -56,7 +56,7 @@ def called_another(container: ContainerView, view: "WorkloadView") -> bool:
     if isinstance(own, str) and speaks_of_another(own, view.signs):
         return True
     name = _object_name(view)[1]
-    return named(name, view.signs).refused or _only_looks(name, view.signs)
+    return named(name, view.signs).refused or _speaks_of_a_look(name, view.signs)
 
 
 def tuned(container: ContainerView, view: "WorkloadView") -> Evidence | None:
@@ -126,7 +126,7 @@ def _object_name(view: "WorkloadView") -> tuple[Path, str]:
 
 def _saying(name: str, signs: Signs, accelerated: bool) -> Saying | None:
     by_name = named(name, signs)
-    if by_name.refused or by_name.part or _only_looks(name, signs):
+    if by_name.refused or by_name.part or _speaks_of_a_look(name, signs):
         return None
     if accelerated or by_name.plain is not None or by_name.saying is None or not by_name.saying.general:
         return by_name.plain or (by_name.saying if accelerated else None)
@@ -135,7 +135,7 @@ def _saying(name: str, signs: Signs, accelerated: bool) -> Saying | None:
     return by_name.saying if words and signs.types.words.get(words[-1]) is by_name.saying else None
 
 
-def _only_looks(name: str, signs: Signs) -> bool:
+def _speaks_of_a_look(name: str, signs: Signs) -> bool:
     return not signs.names.looks.isdisjoint(name_words(name[:MAX_NAME]))
 
 

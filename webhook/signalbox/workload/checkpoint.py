@@ -17,7 +17,7 @@ from signalbox.workload.kinds.kind import mapping
 from signalbox.workload.labels import CHECKPOINT_URI
 from signalbox.workload.links import linked_elsewhere
 from signalbox.workload.mentions import Mentions
-from signalbox.workload.named_mounts import FINISHED, MAY_SAVE, is_for_a_model, named_mounts
+from signalbox.workload.named_mounts import FINISHED, is_for_a_model, named_mounts
 from signalbox.workload.places import BEST, Find, Workers, finder
 from signalbox.workload.said import Said, Strength
 from signalbox.workload.saving import guessed_settings
@@ -36,6 +36,7 @@ _MAX_EVIDENCE = 16
 _WHEN_SAVING = ("output-when-saving", "output-when-named")
 # What a kind calls the one replica that saves for all.
 _FIRST = frozenset({"Master", "Chief", "master", "chief"})
+_MAY_SAVE = "a folder that outlives the Pod; nothing says that progress is saved there"
 _MAY_BE_READ = "a file of a model, which may as well be one that is read"
 _NOT_THE_FIRST = "only replicas have it that do not save for all"
 _Found = tuple[Kept, Evidence]
@@ -166,7 +167,7 @@ def _of_container(container: ContainerView, view: "WorkloadView", workers: Worke
         if place.kept == "ephemeral" and len(lost) < _MAX_EVIDENCE:
             lost.append(value if value[:1] == "/" or not folder else f"{folder}/{value}")
         if meaning.root and not written and place.kept == "durable" and not _is_for_runs(value, signs):
-            kept = ("unknown", Evidence(seen.path, seen.value, MAY_SAVE))
+            kept = ("unknown", Evidence(seen.path, seen.value, _MAY_SAVE))
         (folders if role == "folder" else found if written else later).append(kept)
         if role == "output-when-named" and not written and place.kept == "durable":
             maybe.append((value, place, seen))
@@ -229,7 +230,7 @@ def _by_names(
         if trains and is_for_a_model(value, container, view, mentions):
             written.append(("durable", Evidence(seen.path, seen.value, f"{FINISHED}: {place.note}")))
         else:
-            unread.append(("unknown", Evidence(seen.path, seen.value, MAY_SAVE)))
+            unread.append(("unknown", Evidence(seen.path, seen.value, _MAY_SAVE)))
     if written or unread:
         return written
     return finished if finished and trains else guessed

@@ -16,6 +16,7 @@ from signalbox.workload.saving import Setting, saving_settings
 from signalbox.workload.shell import TESTS
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Started, cost_within
+from signalbox.workload.target import Target
 
 # Of an object with more containers not all are read.
 MAX_CONTAINERS = 256
@@ -205,21 +206,23 @@ class ContainerView:
                 continue
             if target is not None and target.role == "code":
                 target = target._replace(name=budget.text(target.name, CODE_CHARACTER))
-            cost = cost_within(invocation, target, signs)
-            found.append(Started(invocation, target, signs, not cost or budget.pay(cost)))
+            found.append(_started(invocation, target, signs, budget))
         told: list[Started] = []
         for index, name, _ in self._variables:
             if name in signs.commands.variables and is_command_line(text := self._env.get(name, "")):
                 programs = read_variable(text, self.place("env", index), self._env, signs.commands, budget)
-                for invocation, target in programs:
-                    cost = cost_within(invocation, target, signs)
-                    told.append(Started(invocation, target, signs, not cost or budget.pay(cost)))
+                told += [_started(invocation, target, signs, budget) for invocation, target in programs]
         if told and all(starts_what_it_is_told(one.target, signs) for one in found):
             found += told
         self._started = tuple(found)
         self._tests = tuple(tests)
         self._unread = budget.unread
         self._is_read = True
+
+
+def _started(invocation: Invocation, target: Target | None, signs: Signs, budget: Budget) -> Started:
+    cost = cost_within(invocation, target, signs)
+    return Started(invocation, target, signs, whole=not cost or budget.pay(cost))
 
 
 def read_containers(templates: tuple[PodTemplate, ...], signs: Signs) -> tuple[ContainerView, ...]:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 FINISHED = "the finished model's folder; nothing says that progress is saved on the way"
 ONLY_READ = "named for what a run writes, but only options that read name anything in it"
-MAY_SAVE = "a folder that outlives the Pod; nothing says that progress is saved there"
 # More folders of models than anybody mounts.
 _MOST = 16
 _NO_VOLUME: tuple[str, JsonObject] = ("", {})
@@ -46,9 +45,7 @@ def named_mounts(container: ContainerView, view: "WorkloadView", find: Find) -> 
             continue
         if trains:
             volume = entry.get("name")
-            source, body = (
-                view.volumes[container.template.path].get(volume, _NO_VOLUME) if isinstance(volume, str) else _NO_VOLUME
-            )
+            source, body = _volume(volume, container, view)
             named = _named(path, signs, entry.get("subPath"), volume, body.get("claimName"))
         else:
             # Of what does something else, or is not known, only a folder that is called that and nothing more.
@@ -87,12 +84,17 @@ def is_for_a_model(path: str, container: ContainerView, view: "WorkloadView", me
         return False
     found = Storage(container, view).on_volume(path)
     volume = found[0] if found is not None else None
-    _, body = view.volumes[container.template.path].get(volume, _NO_VOLUME) if volume is not None else _NO_VOLUME
+    _, body = _volume(volume, container, view)
     if not signs.mounts_never.isdisjoint(_words(volume) + _words(body.get("claimName"))):
         return False
     folder = path.rstrip("/")
     reads = mentions.of(folder) - {"saves"} or mentions.in_text(folder)
     return not reads and (container.template.path, volume) not in view.filled
+
+
+def _volume(name: Any, container: ContainerView, view: "WorkloadView") -> tuple[str, JsonObject]:
+    """The source of a volume, and what stands in it."""
+    return view.volumes[container.template.path].get(name, _NO_VOLUME) if isinstance(name, str) else _NO_VOLUME
 
 
 def _named(path: str, signs: CheckpointSigns, sub_path: Any = None, volume: Any = None, claim: Any = None) -> str:

@@ -51,7 +51,7 @@ def infer_type(view: "WorkloadView") -> Judgement:
         best = _by_reference(view, kind.named_by)
     if best is not None:
         state, evidence = best.saying.says, best.evidence
-    elif (made_for := kind.type or view.kind.type) is not None and _leave_it_open(speakers, view.signs):
+    elif (made_for := _meant_for(view)) is not None and _leave_it_open(speakers, view.signs):
         state, evidence = made_for, _made_for(view)
     else:
         return Judgement(None, _left_out(speakers))
@@ -80,7 +80,7 @@ def heard(view: "WorkloadView") -> Iterator[Heard]:
     referred = None if kind.named_by is None else _by_reference(view, kind.named_by)
     if referred is not None:
         yield Heard(referred)
-    if (made_for := kind.type or view.kind.type) is not None:
+    if (made_for := _meant_for(view)) is not None:
         evidence = _made_for(view)
         yield Heard(Said(Saying(made_for, evidence.note), evidence, Strength.WEAK))
 
@@ -106,8 +106,13 @@ def _by_reference(view: "WorkloadView", field: Path) -> Said | None:
     return Said(saying, Evidence(field, name, saying.reason), Strength.WEAK)
 
 
+def _meant_for(view: "WorkloadView") -> str | None:
+    """What its kind is made for: that of the object it wraps before its own."""
+    return view.acts_as.type or view.kind.type
+
+
 def _made_for(view: "WorkloadView") -> Evidence:
-    return Evidence(("kind",), view.kind.kind, f"made for {view.acts_as.type or view.kind.type}")
+    return Evidence(("kind",), view.kind.kind, f"made for {_meant_for(view)}")
 
 
 def _leave_it_open(speakers: list[ContainerView], signs: Signs) -> bool:

@@ -38,7 +38,7 @@ PRECEDENCE = {
 _USES_A_MODEL = ("inference", "batch-inference")
 # Commands that only wait are short.
 _MAX_IDLE = 16
-# The Job that only sleeps is a placeholder.
+# How code is fetched: a Job that only sleeps is a placeholder.
 _FETCHES = (("clone",), ("install",))
 _LOOPS = ("while ", "until ", "for ", "trap ")
 _ANSWERS = Saying("inference", "answers requests on accelerators", 10_000)
@@ -90,10 +90,9 @@ def decide(container: ContainerView, view: "WorkloadView") -> Decision:
         said, doubted = None, said
         if answers is None:
             return Decision(None, doubted)
-    if said is None and doubted is None and container.accelerated and not ends:
-        by_name = borne_out(container, view, ends, answers)
-        if by_name is not None and by_name.trains:
-            return Decision(by_name)
+    by_name = borne_out(container, view, ends, answers) if said is None and doubted is None else None
+    if by_name is not None and by_name.trains and container.accelerated and not ends:
+        return Decision(by_name)
     if said is None and container.accelerated:
         if answers is not None:
             said = Said(_ANSWERS, answers, Strength.WEAK)
@@ -101,9 +100,7 @@ def decide(container: ContainerView, view: "WorkloadView") -> Decision:
             said = _left_open(container, signs)
         else:
             said = next(_by_holding(container, signs, runs == "forever"), None)
-    if said is None and doubted is None:
-        said = borne_out(container, view, ends, answers)
-    return Decision(said, doubted)
+    return Decision(said or by_name, doubted)
 
 
 def weigh(container: ContainerView, view: "WorkloadView") -> Iterator[Heard]:
