@@ -16,6 +16,7 @@ from signalbox.policy.mode import Mode
 from signalbox.policy.policy_set import Policy, PolicyException, Rule, effective_mode
 from signalbox.policy.subject import Subject
 from signalbox.review import JsonObject, Request
+from signalbox.workload.labels import TYPE_LABEL
 from signalbox.workload.view import WorkloadView
 
 
@@ -168,8 +169,12 @@ def _mended_here(problem: Problem, view: WorkloadView) -> Problem:
 
 
 def _no_more_than_warned(problem: Problem, view: WorkloadView) -> Problem:
-    """What rests on what somebody called the work warns: a name is no reason to refuse."""
-    return replace(problem, at_most=min(problem.at_most, Mode.WARN)) if problem.by_type and view.type.thin else problem
+    """What rests on what somebody called the work warns, and says so: a name is no reason to refuse."""
+    if not (problem.by_type and view.type.thin):
+        return problem
+    why = f"Taken for {view.type.state} for what it is called, so this never refuses; if it is something else, label it"
+    message = f"{problem.message} ({why} {TYPE_LABEL}.)"
+    return replace(problem, message=message, at_most=min(problem.at_most, Mode.WARN))
 
 
 def _checked(setup: Setup, subject: Subject, old: WorkloadView | None) -> CheckSubject:
