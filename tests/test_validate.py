@@ -39,7 +39,8 @@ def test_what_rests_on_a_name_warns_and_refuses_nothing() -> None:
     response = judged(setup(SPOT), request(job)).response
     assert response.allowed
     assert "[spot/restartable] Spot work is interrupted without notice" in response.warnings[0]
-    assert "(Taken for training for what it is called, so this never refuses;" in response.warnings[0]
+    assert "(By its name it is training: not refused. If not, set workload.ai/type.)" in response.warnings[0]
+    assert response.warnings[0].endswith("metadata.annotations[workload.ai/checkpoint-uri]: s3://BUCKET/nightly-retrain")
 
 
 def test_spot_job_without_checkpoint_is_refused() -> None:

@@ -172,8 +172,9 @@ def _no_more_than_warned(problem: Problem, view: WorkloadView) -> Problem:
     """What rests on what somebody called the work warns, and says so: a name is no reason to refuse."""
     if not (problem.by_type and view.type.thin):
         return problem
-    why = f"Taken for {view.type.state} for what it is called, so this never refuses; if it is something else, label it"
-    message = f"{problem.message} ({why} {TYPE_LABEL}.)"
+    # Short, so that the fix behind it still has room in a warning.
+    why = f"(By its name it is {view.type.state}: not refused. If not, set {TYPE_LABEL}.)"
+    message = f"{problem.message} {why}"
     return replace(problem, message=message, at_most=min(problem.at_most, Mode.WARN))
 
 
