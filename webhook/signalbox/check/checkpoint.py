@@ -50,7 +50,6 @@ from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.policy.mode import Mode
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.labels import CHECKPOINT_URI
-from signalbox.workload.named_mounts import FINISHED
 from signalbox.workload.view import WorkloadView
 
 
@@ -99,7 +98,7 @@ def run(subject: CheckSubject, parameters: CheckpointParameters) -> list[Problem
 def _unread(view: WorkloadView, parameters: CheckpointParameters) -> list[Problem]:
     """A checkpoint that outlives the Pod, and a run that starts over all the same: it is not read, or only made at the end."""
     resume = view.resume
-    finished = all(seen.note.startswith(FINISHED) for seen in view.checkpoint.evidence)
+    finished = view.checkpoint.finished_only
     if resume.state not in ("unsaid", "starts-over") and not finished:
         return []
     why, evidence = _interruption(view)

@@ -40,9 +40,11 @@ class Judgement:
     """What the workload was found to be (``state``), why, and whether the user said so with a label of ours.
 
     ``thin``: it rests on what somebody called it, which is enough to warn and to label, and not to refuse.
+    ``finished_only``, of a checkpoint: all that is seen to be kept is the finished model.
     """
 
     state: str | None
     evidence: tuple[Evidence, ...] = ()
     declared: bool = False
     thin: bool = False
+    finished_only: bool = False

@@ -12,31 +12,30 @@ from signalbox.review import JsonObject
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.mentions import Mentions
-from signalbox.workload.places import Find
+from signalbox.workload.places import Find, Found
 from signalbox.workload.signs import CheckpointSigns
-from signalbox.workload.storage import LONGEST_PATH, Kept, Storage
+from signalbox.workload.storage import LONGEST_PATH, Place, Storage
 from signalbox.workload.vocabulary import MAX_NAME, name_words
 
 if TYPE_CHECKING:
     from signalbox.workload.view import WorkloadView
 
-FINISHED = "the finished model's folder; nothing says that progress is saved on the way"
-ONLY_READ = "named for what a run writes, but only options that read name anything in it"
+_FINISHED = "the finished model's folder; nothing says that progress is saved on the way"
+_ONLY_READ = "named for what a run writes, but only options that read name anything in it"
 # More folders of models than anybody mounts.
 _MOST = 16
 _NO_VOLUME: tuple[str, JsonObject] = ("", {})
-_Found = tuple[Kept, Evidence]
 
 
-def named_mounts(container: ContainerView, view: "WorkloadView", find: Find) -> tuple[list[_Found], list[_Found]]:
+def named_mounts(container: ContainerView, view: "WorkloadView", find: Find) -> tuple[list[Found], list[Found]]:
     """Volumes that are named for what a run writes, and such that are named for the model it makes.
 
     ``find`` says what a path of this container leads to.
     """
     signs = view.signs.checkpoint
     trains = view.trains
-    written: list[_Found] = []
-    finished: list[_Found] = []
+    written: list[Found] = []
+    finished: list[Found] = []
     mentions: Mentions | None = None
     looked = 0
     for index, entry in enumerate(container.mounts):
@@ -66,15 +65,20 @@ def named_mounts(container: ContainerView, view: "WorkloadView", find: Find) -> 
             mentions = mentions or Mentions(container, view)
             named_how = mentions.of(folder)
             if named == "written" and named_how == {"reads"}:
-                written.append(("unknown", Evidence(where, path, ONLY_READ)))
+                written.append(Found("unknown", Evidence(where, path, _ONLY_READ)))
                 continue
             if named == "model" and not (
                 named_how or mentions.in_text(folder) or (container.template.path, volume) in view.filled
             ):
-                finished.append(("durable", Evidence(where, path, f"{FINISHED}: {place.note}")))
+                finished.append(of_a_finished_model(where, path, place))
         if named == "written":
-            written.append((place.kept, Evidence(where, path, place.note)))
+            written.append(Found(place.kept, Evidence(where, path, place.note)))
     return written, finished
+
+
+def of_a_finished_model(where: Path, value: str, place: Place) -> Found:
+    """A folder of the model that a run makes, on what outlives the Pod."""
+    return Found("durable", Evidence(where, value, f"{_FINISHED}: {place.note}"), finished=True)
 
 
 def is_for_a_model(path: str, container: ContainerView, view: "WorkloadView", mentions: Mentions) -> bool:

@@ -1,9 +1,10 @@
 """Where what a container starts keeps something: on its own volumes, or on those of the workers that it starts it on (MPI)."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from signalbox.workload.containers import ContainerView
+from signalbox.workload.judgement import Evidence
 from signalbox.workload.storage import Kept, Place, Storage
 
 if TYPE_CHECKING:
@@ -14,6 +15,18 @@ BEST: tuple[Kept, ...] = ("durable", "unknown", "ephemeral", "none")
 LAUNCHER_ONLY = "only the launcher has it, and what it starts runs elsewhere"
 # More templates than any launcher starts anything on.
 _MOST = 16
+
+
+class Found(NamedTuple):
+    """One place of progress and what says so. ``finished``: it is named for the finished model, not for what a run saves."""
+
+    kept: Kept
+    seen: Evidence
+    finished: bool = False
+
+    def doubted(self, note: str) -> "Found":
+        """What it is worth where something speaks against it: what would outlive the Pod is not known to."""
+        return self if self.kept != "durable" else Found("unknown", Evidence(self.seen.path, self.seen.value, note))
 
 
 class Find(Protocol):

@@ -1,0 +1,213 @@
+"""Where one container keeps its progress, by what it is told and what its volumes are called.
+
+Options and variables that name a place count most, some only beside others: ``--output_dir`` is where checkpoints go if
+something says that they are saved. Where none says anything, names of folders and volumes do. What is copied or linked to a
+store outlives the Pod, though it is written to its own disk.
+"""
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from signalbox.workload.containers import ContainerView
+from signalbox.workload.copies import copied_beside
+from signalbox.workload.judgement import Evidence
+from signalbox.workload.links import linked_elsewhere
+from signalbox.workload.meaning import Meaning
+from signalbox.workload.mentions import Mentions
+from signalbox.workload.named_mounts import is_for_a_model, named_mounts, of_a_finished_model
+from signalbox.workload.places import Find, Found, Workers, finder
+from signalbox.workload.said import Said, Strength
+from signalbox.workload.saving import guessed_settings
+from signalbox.workload.signs import Signs
+from signalbox.workload.storage import Place
+from signalbox.workload.vocabulary import MAX_NAME, name_words
+
+if TYPE_CHECKING:
+    from signalbox.workload.view import WorkloadView
+
+# More of the same says nothing new.
+_MOST = 16
+_SWITCHED_OFF = ("0", "-1", "no", "false", "none", "off", "never")
+_WHEN_SAVING = ("output-when-saving", "output-when-named")
+_MAY_SAVE = "a folder that outlives the Pod; nothing says that progress is saved there"
+_MAY_BE_READ = "a file of a model, which may as well be one that is read"
+_NOTHING_SAVED = "nothing is saved"
+_UNSEEN_FILE = "a configuration file that is not in the manifest"
+
+
+def progress_of(container: ContainerView, view: "WorkloadView", workers: Workers) -> list[Found]:
+    """Every place where a container keeps its progress, or may; none where nothing speaks of any."""
+    told = _Told(container, view, workers)
+    if told.off is not None:
+        return [told.off]
+    found = told.places()
+    if (container.mounts or told.maybe or view.trains) and _are(found, "none"):
+        found = _by_names(told) or found
+    if told.lost and _are(found, "ephemeral", "none"):
+        copied = copied_beside(container, told.lost, view)
+        found = found if copied is None else [Found(copied[0].kept, copied[1])]
+    if container.mounts and _are(found, "ephemeral", "none"):
+        linked = linked_elsewhere(container, view, told.lost)
+        found = found if linked is None else [Found("unknown", linked)]
+    return found + told.unread if _are(found, "none") else found
+
+
+class _Told:
+    """What its options and variables say of saving, sorted by what it takes for each to count."""
+
+    def __init__(self, container: ContainerView, view: "WorkloadView", workers: Workers) -> None:
+        self.container = container
+        self.view = view
+        self.workers = workers
+        # What says that nothing is saved at all.
+        self.off: Found | None = None
+        self.saves = self.writes = False
+        self.written: list[Found] = []
+        # Folders that a run saves to, and a tool that tunes may only read.
+        self.folders: list[Found] = []
+        # Files of a model's state.
+        self.models: list[Found] = []
+        # Outputs that count once something says that progress is saved.
+        self.when_saving: list[Found] = []
+        # Folders that may be read as well as written (`MODEL_DIR`).
+        self.maybe: list[tuple[Place, Evidence, str]] = []
+        # Places that are gone with the Pod, as the program would find them.
+        self.lost: list[str] = []
+        self.unread: list[Found] = []
+        self._find: Find | None = None
+        for meaning, value, folder, seen in container.saving:
+            role = meaning.role
+            # A switch may bring the place along: `--save-checkpoint runs/last.pt`.
+            if role == "frequency" or (role == "switch" and "/" not in value):
+                on = value.lower() not in _SWITCHED_OFF
+                if role == "switch" and not on:
+                    self.off = Found("none", Evidence(seen.path, seen.value, _NOTHING_SAVED))
+                    return
+                self.saves = self.saves or on
+            elif role == "configuration":
+                self.unread.append(Found("unknown", Evidence(seen.path, seen.value, _UNSEEN_FILE)))
+            else:
+                # A bucket is mostly given by its bare name.
+                bucket = role == "bucket" and "/" not in value
+                place = Place("durable", "object store") if bucket else self.find(value, folder)
+                if place is not None:
+                    self._sort_in(meaning, value, folder, place, seen)
+
+    @property
+    def find(self) -> Find:
+        """What says where the container's paths lead to."""
+        if self._find is None:
+            self._find = finder(self.container, self.view, self.workers)
+        return self._find
+
+    def _sort_in(self, meaning: Meaning, value: str, folder: str, place: Place, seen: Evidence) -> None:
+        role, signs = meaning.role, self.view.signs
+        found = Found(place.kept, Evidence(seen.path, seen.value, place.note))
+        named = role in _WHEN_SAVING and _is_named(value, signs)
+        written = role not in _WHEN_SAVING or (meaning.written_by and self.view.framework.state in meaning.written_by)
+        written = written or (role == "output-when-named" and named)
+        self.writes = self.writes or role == "output"
+        if role == "place" and _is_of_a_model(value, signs):
+            self.models.append(found)
+            return
+        if place.kept == "ephemeral" and len(self.lost) < _MOST:
+            self.lost.append(value if value[:1] == "/" or not folder else f"{folder}/{value}")
+        if meaning.root and not written and not _is_for_runs(value, signs):
+            found = found.doubted(_MAY_SAVE)
+        (self.folders if role == "folder" else self.written if written else self.when_saving).append(found)
+        if role == "output-when-named" and not written and place.kept == "durable":
+            self.maybe.append((place, seen, value))
+
+    def places(self) -> list[Found]:
+        """Those that count."""
+        found = list(self.written)
+        # A tool that tunes a model that exists reads it from its checkpoint folder, and writes elsewhere.
+        if self.folders and not (self.writes and any(map(_tunes, self.container.said))):
+            found += self.folders
+        if self.models and not self.writes:
+            found += self.models if self.saves else [one.doubted(_MAY_BE_READ) for one in self.models]
+        if self.saves:
+            if _are(found, "none"):
+                found += self.when_saving
+            self.maybe = []
+        return found
+
+
+def _by_names(told: _Told) -> list[Found]:
+    """What names say where no option does. They beat a file that cannot be seen, but for the name of a finished model."""
+    container, view = told.container, told.view
+    trains = view.trains
+    tunes = trains and (view.type.state == "fine-tuning" or any(map(_is_fine_tuning, container.said)))
+    # What is tuned is read from such folders.
+    guessed = _guessed(told) if trains and not tunes else []
+    if any(one.kept == "durable" for one in guessed):
+        return guessed
+    written, finished = _by_mounts(told)
+    if written or tunes:
+        return written
+    mentions = Mentions(container, view)
+    for place, seen, value in told.maybe:
+        if trains and is_for_a_model(value, container, view, mentions):
+            written.append(of_a_finished_model(seen.path, seen.value, place))
+        else:
+            told.unread.append(Found("unknown", Evidence(seen.path, seen.value, _MAY_SAVE)))
+    if written or told.unread:
+        return written
+    return finished if finished and trains else guessed
+
+
+def _guessed(told: _Told) -> list[Found]:
+    """Folders for checkpoints that options lead to which are not known."""
+    guessed: list[Found] = []
+    for value, folder, seen in islice(guessed_settings(told.container, told.view.signs), _MOST):
+        place = told.find(value, folder)
+        if place is not None:
+            guessed.append(Found(place.kept, Evidence(seen.path, seen.value, place.note)))
+    return guessed
+
+
+def _by_mounts(told: _Told) -> tuple[list[Found], list[Found]]:
+    """Volumes of its own, and of the workers it starts, that are named for what a run writes, and for a finished model."""
+    written: list[Found] = []
+    finished: list[Found] = []
+    if told.container.mounts:
+        written, finished = named_mounts(told.container, told.view, told.find)
+    for worker, storage in told.workers.of(told.container):
+        if worker.mounts:
+            of_run, of_model = named_mounts(worker, told.view, storage.find)
+            written += of_run
+            finished += of_model
+    return written, finished
+
+
+def _are(found: list[Found], *kept: str) -> bool:
+    return all(one.kept in kept for one in found)
+
+
+def _is_of_a_model(value: str, signs: Signs) -> bool:
+    """Whether a place is a web address, or a file of a model's state that is not named for what a run saves."""
+    if value[:4].lower() == "http":
+        return True
+    stem, dot, ending = value.rpartition("/")[2].rpartition(".")
+    return dot != "" and ending.lower() in signs.checkpoint.files and not _is_named(stem, signs)
+
+
+def _is_for_runs(value: str, signs: Signs) -> bool:
+    """Whether a folder on the way is named for what runs write: ``/data/runs/a``."""
+    known = signs.checkpoint
+    words = [set(name_words(folder)) for folder in value[-MAX_NAME:].split("/")]
+    return any(not known.mounts.isdisjoint(one) and known.mounts_never.isdisjoint(one) for one in words)
+
+
+def _is_named(value: str, signs: Signs) -> bool:
+    """Whether a folder is named for what a run saves: ``/fsx/run/checkpoints``."""
+    last = value.rstrip("/").rpartition("/")[2]
+    return len(last) <= MAX_NAME and not signs.checkpoint.subjects.isdisjoint(name_words(last))
+
+
+def _is_fine_tuning(said: Said | None) -> bool:
+    return said is not None and said.saying.says == "fine-tuning"
+
+
+def _tunes(said: Said | None) -> bool:
+    return said is not None and said.saying.says == "fine-tuning" and said.strength is Strength.KNOWN
