@@ -59,6 +59,7 @@ def command(
     """Judges every workload document; 1 when one would be refused."""
     from signalbox.admission import Asked
     from signalbox.cli.incomplete import without_kind
+    from signalbox.cli.runtimes import knowing_runtimes
     from signalbox.manifests import read_manifests
 
     if fix and output == "json":
@@ -72,6 +73,7 @@ def command(
     problems = [*read.problems, *incomplete.values()]
     for problem in problems:
         err.line(str(problem))
+    setup = knowing_runtimes(setup, read.objects, namespace)
     asked = Asked(namespace, asker(user, groups))
     workloads = [manifest for manifest in read.objects if (manifest.group, manifest.kind) in setup.kinds]
     others = [
@@ -89,10 +91,10 @@ def command(
         refused = _print_json(setup, workloads, asked)
     elif table:
         refused = _print_table(setup, workloads, asked, stdout())
-        _summary(len(workloads), refused, others, len(problems), stdout())
+        _summary(setup, len(workloads), refused, others, len(problems), stdout())
     else:
         refused = _print_text(setup, workloads, asked, len(files) > 1 or os.path.isdir(files[0]), stdout())
-        _summary(len(workloads), refused, others, len(problems), stdout())
+        _summary(setup, len(workloads), refused, others, len(problems), stdout())
     if refused:
         return REFUSED
     return UNUSABLE if problems else 0
@@ -143,8 +145,9 @@ def _print_text(setup: "Setup", workloads: "list[Manifest]", asked: "Asked", sev
     return refused
 
 
-def _summary(workloads: int, refused: int, others: "list[Manifest]", problems: int, out: Terminal) -> None:
+def _summary(setup: "Setup", workloads: int, refused: int, others: "list[Manifest]", problems: int, out: Terminal) -> None:
     from signalbox.cli.inputs import kinds_of
+    from signalbox.cli.suggested_kinds import suggestions
     from signalbox.message import wrap
 
     text = f"{_count(workloads, 'workload')}: {refused or 'none'} refused" if workloads else "no workload found"
@@ -155,6 +158,11 @@ def _summary(workloads: int, refused: int, others: "list[Manifest]", problems: i
     out.line()
     for line in wrap("", text, "", "  "):
         out.line(line, "bold")
+    makes_pods = [manifest for manifest, _ in suggestions(setup, others).values()]
+    if makes_pods:
+        text = f"{kinds_of(makes_pods)}: not known and has pod templates; signalbox kinds suggest writes a WorkloadKind for it"
+        for line in wrap("", text, "", "  "):
+            out.line(line)
 
 
 def _count(number: int, thing: str) -> str:

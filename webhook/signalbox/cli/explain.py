@@ -63,6 +63,7 @@ def command(
     """Explains every workload document."""
     from signalbox.admission import Asked
     from signalbox.cli.explained import explain
+    from signalbox.cli.runtimes import knowing_runtimes
     from signalbox.manifests import read_manifests
 
     setup = load(SetupOptions(policies, signs, cluster, max_mode))
@@ -72,6 +73,7 @@ def command(
         err.line(str(problem))
     if nothing_to_judge(read, err):
         return UNUSABLE
+    setup = knowing_runtimes(setup, read.objects, namespace)
     asked, write, shown = Asked(namespace, asker(user, groups)), _writer(output), 0
     for manifest in read.objects:
         kind = setup.kinds.get((manifest.group, manifest.kind))

@@ -37,6 +37,8 @@ Examples:
 @OUTPUT
 def command(files: tuple[str, ...], signs: tuple[str, ...], cluster: str | None, namespace: str, output: str) -> int:
     """Prints the judgements of every workload document."""
+    from signalbox.cli.runtimes import knowing_runtimes
+    from signalbox.cli.suggested_kinds import reading_unknown_kinds
     from signalbox.engine.gate import view_of
     from signalbox.manifests import own_namespace, read_manifests
 
@@ -45,6 +47,10 @@ def command(files: tuple[str, ...], signs: tuple[str, ...], cluster: str | None,
     read = read_manifests(files)
     for problem in read.problems:
         err.line(str(problem))
+    setup = knowing_runtimes(setup, read.objects, namespace)
+    setup, unknown = reading_unknown_kinds(setup, read.objects)
+    for line in unknown:
+        err.line(line)
     shown = 0
     for manifest in read.objects:
         kind = setup.kinds.get((manifest.group, manifest.kind))

@@ -20,6 +20,7 @@ _MODULES = {
     "lint": ("lint", "Find mistakes in policy files."),
     "test": ("test", "Run the test cases of policies."),
     "policies": ("policies", "Show the policies."),
+    "kinds": ("kinds", "Show the kinds of workload; describe one of your own."),
     "serve": ("serve", "Run the webhook."),
     "controller": ("controller", "Run the controller: certificates, caBundle, and what else writes."),
     "certs": ("certs", "Say how the certificates of an installation stand; make some for development."),

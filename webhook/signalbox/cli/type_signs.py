@@ -38,7 +38,7 @@ def type_signs(view: WorkloadView, judged: Judgement) -> tuple[TypeSign, ...]:
         if key in found:
             continue
         if judged.state is not None and said.evidence in judged.evidence:
-            result, why = DECIDES, _turned(said.saying.says, judged.state)
+            result, why = DECIDES, _turned(said.saying.says, judged)
         elif _same(said.saying.says, judged.state):
             result, why = AGREES, ""
         else:
@@ -52,10 +52,14 @@ def _same(says: str, state: str | None) -> bool:
     return says == state or {says, state} == {"training", "distributed-training"}
 
 
-def _turned(says: str, state: str) -> str:
+def _turned(says: str, judged: Judgement) -> str:
     """Why the type is another than the sign says."""
+    state = judged.state
     if says == state:
         return ""
+    if state == "fine-tuning":
+        _, model = judged.evidence
+        return f"a model that exists is trained further ({model.value}), so it is {state}"
     if state in TRAINING_TYPES:
         return f"several processes work on one run, so it is {state}"
     return f"it never ends by itself, so it is {state}"

@@ -249,7 +249,8 @@ class ClusterState:
     def training_runtime(self, kind: str, namespace: str, name: str) -> TrainingRuntime | None | UnknownType:
         """A TrainingRuntime of a namespace, or a ClusterTrainingRuntime."""
         if kind == "TrainingRuntime":
-            return self._runtimes.get(name, namespace)
+            # A manifest that names no namespace goes to this one.
+            return self._runtimes.get(name, namespace or "default")
         return self._cluster_runtimes.get(name)
 
     def _mark(self, group: str, kind: str, whole: bool, installed: bool | UnknownType) -> None:

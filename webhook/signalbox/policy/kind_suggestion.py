@@ -1,0 +1,176 @@
+"""A ``WorkloadKind`` for a custom resource that nobody has described, from one object of it.
+
+Pod templates look alike wherever they stand: a mapping with a list of containers. How many Pods each makes is told by fields
+around it that are called as such fields mostly are. All of it is a suggestion: whoever knows the operator looks it through.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import ValidationError
+
+from signalbox.fieldpath import Path, format_path
+from signalbox.policy.kind_document import EVERY, AcceleratorsEntry, KindSpec, TemplateEntry
+from signalbox.policy.signs_document import Metadata
+from signalbox.review import JsonObject
+from signalbox.workload.kinds.kind import Runs, mapping, members
+from signalbox.workload.naming import named
+from signalbox.workload.signs import Signs
+from signalbox.workload.vocabulary import MAX_NAME, name_words
+
+# Bounds what one object can cost, whatever stands in it.
+_MOST_NODES = 20_000
+_MOST_TEMPLATES = 16
+_DEEPEST = 32
+
+_COUNTS = (
+    "replicas",
+    "parallelism",
+    "numReplicas",
+    "replicaCount",
+    "count",
+    "size",
+    "numNodes",
+    "nodes",
+    "numWorkers",
+    "workers",
+    "instances",
+    "taskNumber",
+)
+_GPUS = ("gpu", "gpus", "numGpus", "gpuCount")
+_ENTRYPOINTS = ("entrypoint", "command")
+_RESOURCE = "nvidia.com/gpu"
+_ONCE = frozenset({"job", "run", "task", "workflow", "pipeline", "experiment", "trial", "sweep", "benchmark", "training"})
+_SCHEDULED = frozenset({"cron", "scheduled", "schedule"})
+_FOREVER = frozenset({"service", "server", "serving", "deployment", "set", "rollout", "endpoint", "app", "application"})
+
+
+def suggest_kind(obj: JsonObject, signs: Signs) -> KindSpec | None:
+    """What a ``WorkloadKind`` would say of the object's kind; None where nothing in it looks like what makes Pods."""
+    group, _, version = str(obj.get("apiVersion") or "").rpartition("/")
+    kind = obj.get("kind")
+    if not version or not isinstance(kind, str) or len(kind) > MAX_NAME:
+        return None
+    specs = [path for path, _ in zip(_pod_specs(obj), range(_MOST_TEMPLATES), strict=False)]
+    templates = [_template(obj, path) for path in _merged(specs)]
+    spec = mapping(obj.get("spec"))
+    accelerators, entrypoint = ([], None) if templates else (_accelerators(spec), _entrypoint(spec))
+    made_for = named(kind, signs).plain
+    try:
+        return KindSpec.model_validate(
+            {
+                "group": group,
+                "kind": kind,
+                "runs": _runs(kind, [_at(obj, path) for path in specs]),
+                "templates": templates,
+                "accelerators": accelerators,
+                "entrypoint": entrypoint,
+                "type": None if made_for is None else made_for.says,
+            }
+        )
+    except ValidationError:
+        # A group or kind of Kubernetes' own, or nothing that makes Pods.
+        return None
+
+
+def suggested_document(spec: KindSpec) -> JsonObject:
+    """The document to write down."""
+    name = Metadata(name=spec.kind.lower())
+    return {
+        "apiVersion": "policy.workload.ai/v1alpha1",
+        "kind": "WorkloadKind",
+        "metadata": name.model_dump(exclude_defaults=True),
+        "spec": spec.model_dump(exclude_defaults=True) | {"runs": spec.runs},
+    }
+
+
+def _pod_specs(obj: Any) -> Iterator[Path]:
+    """Where mappings with a list of containers stand, those in others left out."""
+    waiting: list[tuple[Path, Any]] = [((), obj)]
+    for seen, (path, here) in enumerate(waiting):
+        if seen > _MOST_NODES:
+            return
+        if isinstance(here, dict):
+            if path and any(isinstance(one, dict) and "image" in one for one in members(here.get("containers"))):
+                yield path
+            elif len(path) < _DEEPEST:
+                waiting += [((*path, key), value) for key, value in here.items() if isinstance(key, str)]
+        elif isinstance(here, list) and len(path) < _DEEPEST:
+            waiting += [((*path, index), value) for index, value in enumerate(here)]
+
+
+def _merged(paths: list[Path]) -> list[tuple[tuple[str, ...], Path]]:
+    """Each path with ``*`` for members of lists and for names under which several templates stand, and one it stands for."""
+    found: dict[tuple[str, ...], Path] = {}
+    for path in paths:
+        steps = tuple([EVERY if isinstance(step, int) else step for step in path])
+        beside = next((at for other in paths if (at := _only_difference(path, other)) is not None), None)
+        if beside is not None:
+            steps = (*steps[:beside], EVERY, *steps[beside + 1 :])
+        found.setdefault(steps, path)
+    return list(found.items())
+
+
+def _only_difference(one: Path, other: Path) -> int | None:
+    """The index of the only step by which two paths differ, if that is a name and not the last two."""
+    if len(one) != len(other):
+        return None
+    different = [at for at, (step, its) in enumerate(zip(one, other, strict=True)) if step != its]
+    return different[0] if len(different) == 1 and isinstance(one[different[0]], str) else None
+
+
+def _template(obj: JsonObject, found: tuple[tuple[str, ...], Path]) -> TemplateEntry:
+    steps, path = found
+    pods = []
+    for end in range(len(path)):
+        here = _at(obj, path[:end])
+        count = next((name for name in _COUNTS if _is_count(mapping(here).get(name))), None)
+        if count is not None:
+            pods.append(format_path((*steps[:end], count)))
+    inline = len(path) < 2 or path[-1] != "spec"
+    return TemplateEntry(path=format_path(steps if inline else steps[:-1]), pods=pods, inline=inline)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _runs(kind: str, pod_specs: list[Any]) -> Runs:
+    words = name_words(kind)
+    policies = {mapping(one).get("restartPolicy") for one in pod_specs}
+    if _SCHEDULED.intersection(words):
+        return "schedule"
+    if policies & {"Never", "OnFailure"} or _ONCE.intersection(words):
+        return "once"
+    return "forever" if _FOREVER.intersection(words) else "open"
+
+
+def _accelerators(spec: JsonObject) -> list[AcceleratorsEntry]:
+    """A number of GPUs beside no container at all; which resource they are is not told."""
+    found = []
+    for path, here in _shallow(spec):
+        name = next((one for one in _GPUS if _is_count(here.get(one))), None)
+        if name is not None:
+            found.append(AcceleratorsEntry(path=format_path((*path, name)), resource=_RESOURCE))
+    return found[:1]
+
+
+def _entrypoint(spec: JsonObject) -> str | None:
+    for path, here in _shallow(spec):
+        for name in _ENTRYPOINTS:
+            if isinstance(here.get(name), str | list):
+                return format_path((*path, name))
+    return None
+
+
+def _shallow(spec: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
+    yield ("spec",), spec
+    for key, value in spec.items():
+        if isinstance(key, str) and isinstance(value, dict):
+            yield ("spec", key), value
+
+
+def _at(obj: Any, path: Path) -> Any:
+    for step in path:
+        obj = obj[step]
+    return obj
