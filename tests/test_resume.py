@@ -18,7 +18,6 @@ SPOT = {"nodeSelector": {"cloud.google.com/gke-spot": "true"}}
 def test_resume_is_read_from_options_variables_and_scripts(case: dict[str, Any]) -> None:
     found = view_of(manifest_of(case)).resume
     assert found.state == case["resume"], found.evidence
-    assert found.state in RESUME_STATES
     assert bool(found.evidence) is (found.state != "unsaid")
 
 

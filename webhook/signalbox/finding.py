@@ -45,8 +45,8 @@ class Problem:
     ``key`` names what is wrong so that an UPDATE is refused only for what it brings: the offending value for allow-lists,
     the container's name for container checks, never an index. ``amount`` is how bad it is, where it is countable: larger
     is worse. ``fixed_by`` names the injector that would mend it. ``at_most`` lowers the rule's mode for this problem
-    (a checkpoint state that cannot be known is not a missing checkpoint). ``by_type``: it is one only because of the type that
-    was inferred.
+    (a checkpoint state that cannot be known is not a missing checkpoint). ``by_type``: it is one only because of what its
+    check takes the workload for; whether the rule looks at it for its type alone is for the engine to find out.
     """
 
     message: str

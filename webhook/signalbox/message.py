@@ -256,7 +256,7 @@ def audit_text(findings: Sequence[Finding]) -> str:
 
 def _way_out(refused: Sequence[Finding], view: WorkloadView) -> list[str]:
     """Where a refusal rests on what we took the work for: why, and how to say that it is something else."""
-    if not any(finding.by_type for finding in refused) or view.type.state is None:
+    if not any(finding.by_type for finding in refused) or view.type.state is None or view.type.declared:
         return []
     shown = [evidence for finding in refused for evidence in finding.evidence]
     why = [evidence_text(replace(one, note=""), view.object) for one in view.type.evidence if one not in shown]

@@ -6,7 +6,8 @@ A path that only a config file or a placeholder holds cannot be judged: `unknown
 refuses. A checkpoint that nothing reads back (no `--resume`, no load from where it is saved, no test whether one is there)
 saves nothing either, but a program may do that by itself, so it never refuses: `unread` says whether that passes, is noted
 (recorded, shown by `explain` and in reports) or warned of. Where all that outlives the Pod is the folder of the finished
-model (`MODEL_DIR=/model` on a volume), and nothing says that progress is saved on the way, it warns.
+model (`MODEL_DIR=/model` on a volume), and nothing says that progress is saved on the way, it warns, unless `unread` is
+`pass`.
 
 Rule:
     check: checkpoint
@@ -70,7 +71,7 @@ _SEEN = {
 
 
 def run(subject: CheckSubject, parameters: CheckpointParameters) -> list[Problem]:
-    """One problem at most, keyed by nothing: a workload has one checkpoint state."""
+    """One problem at most, keyed by what is wrong: no `checkpoint` that counts, a `finished-model` alone, or no `resume`."""
     view = subject.view
     checkpoint = view.checkpoint
     state = checkpoint.state or "none"
@@ -90,7 +91,6 @@ def run(subject: CheckSubject, parameters: CheckpointParameters) -> list[Problem
             fix=_fix(view, state),
             key="checkpoint",
             at_most=at_most,
-            by_type=view.trains and not view.type.declared,
         )
     ]
 
@@ -117,9 +117,8 @@ def _unread(view: WorkloadView, parameters: CheckpointParameters) -> list[Proble
             message,
             evidence=(*evidence, *view.checkpoint.evidence, *resume.evidence),
             fix=fix,
-            key="resume",
+            key="finished-model" if finished else "resume",
             at_most=at_most,
-            by_type=view.trains and not view.type.declared,
         )
     ]
 

@@ -76,10 +76,12 @@ def run(subject: CheckSubject, parameters: ControllerKindParameters) -> list[Pro
     if view.acts_as.runs == "forever" and view.trains:
         where = ", on the same GPUs" if view.accelerators.any else ""
         message = f"A {kind} starts training again for ever: when the run succeeds it is run once more{where}."
-        return [Problem(message, view.type.evidence, _job_from_template(view), key=kind, by_type=not view.type.declared)]
+        return [Problem(message, view.type.evidence, _job_from_template(view), key=kind, by_type=True)]
     if view.kind.runs == "pod" and not _is_kept_alive(view) and _counts(view, parameters.bare_pods):
         message = "Nothing starts a bare Pod again when its node goes, and its run is lost."
-        return [Problem(message, view.type.evidence, _job_from_pod(view), key=kind, by_type=not view.type.declared)]
+        by_type = parameters.bare_pods == "train"
+        evidence = view.type.evidence if by_type else view.accelerators.evidence
+        return [Problem(message, evidence, _job_from_pod(view), key=kind, by_type=by_type)]
     return []
 
 

@@ -90,7 +90,6 @@ def run(subject: CheckSubject, parameters: ServingAvailabilityParameters) -> Ite
     path = _REPLICAS.get(key)
     if path is None or view.type.state != "inference":
         return
-    by_type = not view.type.declared
     replicas = count(value_at(view.object, path))
     if replicas is not None and 0 < replicas < parameters.min_replicas:
         yield Problem(
@@ -99,15 +98,15 @@ def run(subject: CheckSubject, parameters: ServingAvailabilityParameters) -> Ite
             Fix("", (Edit(path, parameters.min_replicas),)),
             key="replicas",
             amount=parameters.min_replicas - replicas,
-            by_type=by_type,
+            by_type=True,
         )
     if parameters.readiness_probe == "required" and key in _PROBED:
-        yield from _unprobed(view, by_type)
+        yield from _unprobed(view)
     if key == ("apps", "Deployment") and replicas:
-        yield from _update(view, replicas, parameters, by_type)
+        yield from _update(view, replicas, parameters)
 
 
-def _unprobed(view: WorkloadView, by_type: bool) -> Iterator[Problem]:
+def _unprobed(view: WorkloadView) -> Iterator[Problem]:
     serving = [container for container in view.containers if container.accelerated] or list(view.containers)
     # Until its startup probe has passed no container is ready, so that one serves as well.
     if not serving or any(mapping(c.body.get(name)) for c in serving for name in ("readinessProbe", "startupProbe")):
@@ -115,7 +114,7 @@ def _unprobed(view: WorkloadView, by_type: bool) -> Iterator[Problem]:
     container = serving[0]
     name = container_name(container.body)
     message = f"Container {name} has no readiness probe, so it gets requests while it still loads its model."
-    yield Problem(message, (), _probe(container), key="readiness", by_type=by_type)
+    yield Problem(message, (), _probe(container), key="readiness", by_type=True)
 
 
 def _probe(container: ContainerView) -> Fix:
@@ -130,7 +129,7 @@ def _probe(container: ContainerView) -> Fix:
     return Fix("say when it is ready:", tuple(asked))
 
 
-def _update(view: WorkloadView, replicas: int, parameters: ServingAvailabilityParameters, by_type: bool) -> Iterator[Problem]:
+def _update(view: WorkloadView, replicas: int, parameters: ServingAvailabilityParameters) -> Iterator[Problem]:
     strategy = mapping(value_at(view.object, _STRATEGY))
     kind = strategy.get("type")
     if kind == "Recreate":
@@ -141,7 +140,7 @@ def _update(view: WorkloadView, replicas: int, parameters: ServingAvailabilityPa
                 (Evidence((*_STRATEGY, "type"), "Recreate"),),
                 _roll(view, replicas, parameters.min_replicas),
                 key="recreate",
-                by_type=by_type,
+                by_type=True,
             )
         return
     if kind not in (None, "RollingUpdate"):
@@ -162,7 +161,7 @@ def _update(view: WorkloadView, replicas: int, parameters: ServingAvailabilityPa
             _roll(view, replicas, parameters.min_replicas),
             key="surge",
             amount=float(min(needed, 10**15)),
-            by_type=by_type,
+            by_type=True,
         )
 
 

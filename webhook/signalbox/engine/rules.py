@@ -7,7 +7,9 @@ from functools import partial
 
 from signalbox.check.table import CHECKS
 from signalbox.engine.ours import is_injected
+from signalbox.engine.place import Rules
 from signalbox.engine.setup import CaughtError, Setup
+from signalbox.engine.unnamed import is_thin, not_by_name, under_any_name, unnamed, untyped
 from signalbox.fieldpath import FieldPathError, resolve_path
 from signalbox.finding import CheckSubject, Edit, Finding, Fix, Problem, Problems, Result, Unjudged
 from signalbox.policy.expression import ExpressionError, NotJudged
@@ -16,8 +18,10 @@ from signalbox.policy.mode import Mode
 from signalbox.policy.policy_set import Policy, PolicyException, Rule, effective_mode
 from signalbox.policy.subject import Subject
 from signalbox.review import JsonObject, Request
-from signalbox.workload.labels import TYPE_LABEL
 from signalbox.workload.view import WorkloadView
+
+_TYPE_KEYS = ("types", "trains")
+_TYPE_FIELDS = ("type", "trains")
 
 
 @dataclass(slots=True)
@@ -30,10 +34,14 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Hearing:
-    """What all rules of one request share. ``checked`` is what checks are handed; ``cap`` is the highest mode here."""
+    """What all rules of one request share. ``checked`` is what checks are handed; ``cap`` is the highest mode here.
+
+    ``shown`` is what messages tell of: the subject, or where that is taken for something else, the one as it was seen.
+    """
 
     setup: Setup
     subject: Subject
+    shown: Subject
     old: Subject | None
     checked: CheckSubject
     now: datetime
@@ -55,14 +63,31 @@ def judge(
     hearing = Hearing(
         setup,
         subject,
+        subject,
         None if old is None else Subject(old, request, made_by_controller),
         _checked(setup, subject, old),
         now,
         min(cap, setup.max_mode),
     )
-    judged = Judged([], [])
     place = setup.place(view.namespace)
-    for policy, rules in place.judging_early if early else place.judging:
+    policies = place.judging_early if early else place.judging
+    judged = _judge(policies, hearing)
+    others: list[Judged] = []
+    for other in unnamed(view):
+        others.append(_judge(policies, _taken_for(other, hearing)))
+        if not others[-1].findings:
+            break
+    if not others:
+        return judged
+    order = {rule.id: at for at, rule in enumerate(rule for _, rules in policies for rule in rules)}
+    found = under_any_name(judged.findings, [other.findings for other in others], view)
+    errors = {error.where: error for one in (*others, judged) for error in one.errors}
+    return Judged(sorted(found, key=lambda finding: order[finding.rule]), list(errors.values()))
+
+
+def _judge(policies: Rules, hearing: Hearing) -> Judged:
+    judged = Judged([], [])
+    for policy, rules in policies:
         try:
             matches = holds(policy.match, hearing.subject)
         except Exception as error:  # noqa: BLE001 a fault of ours is counted and shown as an `error` finding
@@ -99,7 +124,7 @@ def _apply(policy: Policy, rule: Rule, matches: bool | None, when: bool | None, 
         ]
         yield _unknown(rule, mode, unknown)
         return
-    problems = _problems(rule, subject, hearing.checked)
+    problems = _problems(rule, subject, hearing.checked, hearing.shown)
     if isinstance(problems, NotJudged):
         if problems.unknown:
             yield _unknown(rule, mode, [problems.reason])
@@ -114,7 +139,8 @@ def _apply(policy: Policy, rule: Rule, matches: bool | None, when: bool | None, 
         return
     if subject.view.kind.completed is not None:
         found = [_mended_here(problem, subject.view) for problem in found]
-    found = [_no_more_than_warned(problem, subject.view) for problem in found]
+    if is_thin(subject.view):
+        found = [not_by_name(problem, subject.view) for problem in found]
     before = _before(policy, rule, hearing)
     worse = []
     for problem in found:
@@ -136,7 +162,9 @@ def _apply(policy: Policy, rule: Rule, matches: bool | None, when: bool | None, 
         yield _unknown(rule, mode, exception)
     else:
         for problem in worse:
-            yield _finding(rule, min(mode, problem.at_most), Result.FAIL, problem)
+            finding = _finding(rule, min(mode, problem.at_most), Result.FAIL, problem)
+            rests = finding.refuses and not finding.by_type and _rests_on_type(policy, rule, problem.key, hearing)
+            yield replace(finding, by_type=True) if rests else finding
         if unknown:
             yield _unknown(rule, mode, unknown)
 
@@ -168,21 +196,35 @@ def _mended_here(problem: Problem, view: WorkloadView) -> Problem:
     return replace(problem, fix=Fix(problem.fix.text if kept else f"change it in {named}.", tuple(kept)))
 
 
-def _no_more_than_warned(problem: Problem, view: WorkloadView) -> Problem:
-    """What rests on what somebody called the work warns, and says so: a name is no reason to refuse."""
-    if not (problem.by_type and view.type.thin):
-        return problem
-    # Short, so that the fix behind it still has room in a warning.
-    why = f"(By its name it is {view.type.state}: not refused. If not, set {TYPE_LABEL}.)"
-    message = f"{problem.message} {why}"
-    return replace(problem, message=message, at_most=min(problem.at_most, Mode.WARN))
+def _taken_for(view: WorkloadView, hearing: Hearing) -> Hearing:
+    """The same request about the same work as another view sees it. What is there by our own hand stays that."""
+    return replace(hearing, subject=replace(hearing.subject, view=view), checked=replace(hearing.checked, view=view))
+
+
+def _rests_on_type(policy: Policy, rule: Rule, key: str, hearing: Hearing) -> bool:
+    """Whether a rule that refuses would not, if nothing told the type."""
+    view = hearing.subject.view
+    if not _asks_for_type(policy, rule) or view.type.state is None or view.type.declared:
+        return False
+    other = _taken_for(untyped(view), hearing)
+    if effective_mode(rule, other.subject, hearing.now, hearing.cap) is not Mode.ENFORCE:
+        return True
+    return key not in _problems_by_key(policy, rule, other.subject, other.checked)
+
+
+def _asks_for_type(policy: Policy, rule: Rule) -> bool:
+    """Whether a rule's match, modes or expression read the type; of its check the check itself says so."""
+    matches = (policy.match, rule.when, *(override.match for override in rule.overrides))
+    if any(match is not None and not match.reads.isdisjoint(_TYPE_KEYS) for match in matches):
+        return True
+    return rule.expression is not None and any(field[0] in _TYPE_FIELDS for field in rule.expression.syntax.fields("workload"))
 
 
 def _checked(setup: Setup, subject: Subject, old: WorkloadView | None) -> CheckSubject:
     return CheckSubject(subject.view, old, partial(is_injected, setup, subject))
 
 
-def _problems(rule: Rule, subject: Subject, checked: CheckSubject) -> Problems | NotJudged | ExpressionError:
+def _problems(rule: Rule, subject: Subject, checked: CheckSubject, shown: Subject) -> Problems | NotJudged | ExpressionError:
     if rule.check is not None:
         return CHECKS[rule.check].run(checked, rule.parameters)
     if rule.expression is None:
@@ -190,12 +232,12 @@ def _problems(rule: Rule, subject: Subject, checked: CheckSubject) -> Problems |
     old_object = checked.old.object if checked.old is not None else None
     answer = rule.expression.evaluate(subject, old_object)
     if isinstance(answer, bool):
-        return () if answer else (_expressed(rule, subject, old_object),)
+        return () if answer else (_expressed(rule, subject, old_object, shown),)
     return answer
 
 
-def _expressed(rule: Rule, subject: Subject, old_object: JsonObject | None) -> Problem:
-    message = rule.message.render(subject) if rule.message else f"It does not satisfy {rule.name}."
+def _expressed(rule: Rule, subject: Subject, old_object: JsonObject | None, shown: Subject) -> Problem:
+    message = rule.message.render(shown) if rule.message else f"It does not satisfy {rule.name}."
     amount = rule.amount.amount(subject, old_object) if rule.amount else None
     if rule.fix is None:
         return Problem(message, key=rule.name, amount=amount)
@@ -206,7 +248,7 @@ def _expressed(rule: Rule, subject: Subject, old_object: JsonObject | None) -> P
         except FieldPathError:
             # The fix names a list member this object has not: what is left of it still helps.
             continue
-    text = rule.fix.text.render(subject) if rule.fix.text else ""
+    text = rule.fix.text.render(shown) if rule.fix.text else ""
     return Problem(message, fix=Fix(text, tuple(edits)), key=rule.name, amount=amount)
 
 
@@ -218,12 +260,25 @@ def _before(policy: Policy, rule: Rule, hearing: Hearing) -> dict[str, Problem] 
     if _asks_who(policy, rule) and _runs_something_else(hearing.subject.view, old.view):
         # The old object was let in for somebody else: whoever puts other work into it needs the right to do so.
         return None
-    if not applies(rule, policy, old):
+    checked = _checked(hearing.setup, old, old.view)
+    before = _problems_by_key(policy, rule, old, checked)
+    others = [
+        _problems_by_key(policy, rule, replace(old, view=view), replace(checked, view=view)) for view in unnamed(old.view)
+    ]
+    if not others:
+        return before
+    by_name = {key: replace(problem, at_most=min(problem.at_most, Mode.WARN)) for key, problem in before.items()}
+    return by_name | {key: problem for key, problem in others[0].items() if all(key in other for other in others)}
+
+
+def _problems_by_key(policy: Policy, rule: Rule, subject: Subject, checked: CheckSubject) -> dict[str, Problem]:
+    """What is wrong with a workload under a rule that is certain to look at it, as far as that can be judged."""
+    if not applies(rule, policy, subject):
         return {}
-    problems = _problems(rule, old, _checked(hearing.setup, old, old.view))
+    problems = _problems(rule, subject, checked, subject)
     if isinstance(problems, (NotJudged, ExpressionError)):
         return {}
-    return {problem.key: _no_more_than_warned(problem, old.view) for problem in _sorted_out(problems)[0]}
+    return {problem.key: problem for problem in _sorted_out(problems)[0]}
 
 
 def _asks_who(policy: Policy, rule: Rule) -> bool:
