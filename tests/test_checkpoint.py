@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from signalbox.fieldpath import format_path
+from signalbox.finding import Result
 from signalbox.policy.mode import Mode
 from signalbox.workload.checkpoint import infer_checkpoint
 from tests.judgement_cases import cases, manifest_of, view_of
@@ -98,6 +99,26 @@ def test_spot_job_with_nothing_but_a_folder_for_its_finished_model_is_warned(arg
     (found,) = outcome.findings
     assert found.mode is Mode.WARN
     assert "only its finished model is seen to outlive the Pod" in found.message
+
+
+@pytest.mark.parametrize("uri", ["s3://", "~/run", "ftp://host/run"])
+def test_a_checkpoint_uri_that_names_no_place_does_not_silence_the_warning_of_a_finished_model(uri: str) -> None:
+    job = _spot_job("team", ["--model-dir=/models"])
+    job["metadata"]["annotations"] = {"workload.ai/checkpoint-uri": uri}
+    outcome = _asked(job)
+    assert [found.mode for found in outcome.findings] == [Mode.WARN]
+    assert "only its finished model is seen to outlive the Pod" in outcome.response.warnings[0]
+
+
+def test_a_run_that_now_keeps_its_finished_model_alone_is_told_though_nothing_read_its_checkpoint_before() -> None:
+    rule = "{name: r, check: checkpoint, with: {accept: [durable], unread: warn}, mode: enforce}"
+    unread, finished = _spot_job("team", ["--output_dir=/models"]), _spot_job("team", ["--model-dir=/models"])
+    world = setup(policy(f"rules: [{rule}]"))
+    assert [found.key for found in judged(world, request(unread)).findings] == ["resume"]
+    outcome = judged(world, request(finished, unread))
+    assert [(found.key, found.result) for found in outcome.findings] == [("finished-model", Result.FAIL)]
+    assert "only its finished model is seen to outlive the Pod" in outcome.response.warnings[0]
+    assert judged(world, request(finished, finished)).response.warnings == ()
 
 
 def test_nobody_is_told_of_it_where_a_policy_lets_it_pass() -> None:

@@ -116,10 +116,34 @@ def test_what_is_too_long_to_read_is_told_from_nothing() -> None:
 HEADS = ["api", "service", "server", "dashboard", "gateway", "controller", "exporter", "ui", "bot", "metrics"]
 
 
-@pytest.mark.parametrize("name", HEADS)
-@pytest.mark.parametrize("word", ["train", "training", "finetune", "sft", "lora", "rlhf", "fit", "dora"])
-def test_the_last_word_of_a_name_says_what_it_is(word: str, name: str) -> None:
-    for kind in ("Deployment", "CronJob"):
-        for command in (["python", f"{word}_{name}.py"], ["python", "-m", f"{word}_{name}"], [f"/usr/bin/{word}-{name}"]):
-            view = view_of(manifest_of({"kind": kind, "container": {"command": command}, "gpus": 0}))
-            assert view.type.state not in TRAINING_TYPES, (kind, command)
+WORDS = ["train", "training", "finetune", "sft", "rlhf"]
+# Without accelerators they mean other things.
+GENERAL = ["lora", "fit", "dora"]
+TRAINS_ALONE = [
+    *((word, kind, 1) for word in (*WORDS, *GENERAL) for kind in ("Deployment", "CronJob")),
+    *((word, "CronJob", 0) for word in WORDS),
+    *((word, "Deployment", 0) for word in ("train", "finetune")),
+]
+
+
+def types_of_programs_called(name: str, kind: str, gpus: int) -> list[str | None]:
+    commands = (["python", f"{name}.py"], ["python", "-m", name], [f"/usr/bin/{name}"])
+    cases = [{"kind": kind, "container": {"command": command}, "gpus": gpus} for command in commands]
+    return [view_of(manifest_of(case)).type.state for case in cases]
+
+
+@pytest.mark.parametrize(("word", "kind", "gpus"), TRAINS_ALONE)
+def test_a_word_of_training_that_stands_alone_trains(word: str, kind: str, gpus: int) -> None:
+    assert set(types_of_programs_called(word, kind, gpus)) & TRAINING_TYPES
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize(("word", "kind", "gpus"), TRAINS_ALONE)
+def test_the_last_word_of_a_name_says_what_it_is(word: str, kind: str, gpus: int, head: str) -> None:
+    assert not set(types_of_programs_called(f"{word}_{head}", kind, gpus)) & TRAINING_TYPES
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "CronJob"])
+@pytest.mark.parametrize("word", GENERAL)
+def test_a_word_that_means_other_things_too_says_nothing_without_accelerators(word: str, kind: str) -> None:
+    assert types_of_programs_called(word, kind, gpus=0) == [None] * 3

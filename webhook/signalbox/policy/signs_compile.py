@@ -1,16 +1,18 @@
 """``WorkloadSigns`` documents made into the signs that the core is handed."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from signalbox.policy.signs_document import (
+    CheckpointNameEntry,
     CheckpointSection,
-    CommandEntry,
-    NameEntry,
-    PortEntry,
-    ResumeEntry,
+    SignsSpec,
+    TypeEntry,
     VocabularyEntry,
     WorkloadSignsDocument,
 )
+from signalbox.policy.signs_roles import CHECKPOINT, COMMANDS, NAMES, PORTS, RESUME, STORES, VOLUMES, Roles
 from signalbox.workload.signs import (
     AcceleratorSign,
     CheckpointSigns,
@@ -25,11 +27,23 @@ from signalbox.workload.signs import (
 )
 from signalbox.workload.vocabulary import Saying, Vocabulary, option_name
 
+_SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
+_WHOLE_OPTIONS = frozenset(
+    {"switch", "output", "output-of", "output-when-saving", "root", "configuration", "option", "load", "anew"}
+)
+
 
 def compile_signs(documents: Sequence[WorkloadSignsDocument]) -> Signs:
-    """All documents as one set of signs. Later documents add to earlier ones, and their words win where both speak."""
+    """All documents as one set of signs.
+
+    Later documents add to earlier ones. Where two say of one name what cannot both be, the later one wins: a sign speaks for
+    one type and one framework, a resource is one accelerator, a label and a wrapper have one entry, and of roles that rule each
+    other out (see ``signs_roles``) a name has the later ones. What has no other side to it only adds up: annotations and claims
+    of accelerators, spot resources, ``distributed``, and host names of stores.
+    """
     specs = [document.spec for document in documents]
     newest_first = specs[::-1]
+    roles = Roles(map(_roles_of_commands, specs), COMMANDS)
     return Signs(
         accelerators=tuple(
             AcceleratorSign(tuple(entry.resources), entry.vendor, entry.toleration, entry.share)
@@ -44,72 +58,95 @@ def compile_signs(documents: Sequence[WorkloadSignsDocument]) -> Signs:
             for entry in spec.spot.labels
             for key in entry.keys
         ),
+        spot_values={
+            word: _lower(entry.values) for spec in specs for entry in spec.spot.anyKey for word in _lower(entry.words)
+        },
         spot_resources=tuple(name for spec in specs for entry in spec.spot.resources for name in entry.names),
-        commands=_commands([entry for spec in specs for entry in spec.commands]),
-        names=_names([entry for spec in specs for entry in spec.names]),
+        commands=_commands(specs, roles),
+        names=_names(specs),
         distributed=DistributedSigns(
             arguments=_options(name for spec in specs for entry in spec.distributed for name in entry.arguments),
             environment=frozenset(name for spec in specs for entry in spec.distributed for name in entry.environment),
             processes=_options(name for spec in specs for entry in spec.distributed for name in entry.processes),
+            words=frozenset(name.lower() for spec in specs for entry in spec.distributed for name in entry.words),
         ),
-        ports=_ports([entry for spec in specs for entry in spec.ports]),
-        types=_vocabulary([(entry.type, entry) for spec in newest_first for entry in spec.types]),
-        frameworks=_vocabulary([(entry.framework, entry) for spec in newest_first for entry in spec.frameworks]),
+        ports=_ports(specs),
+        types=_heard("type", _vocabulary([(entry.type, entry) for spec in newest_first for entry in spec.types]), roles),
+        frameworks=_heard(
+            "framework", _vocabulary([(entry.framework, entry) for spec in newest_first for entry in spec.frameworks]), roles
+        ),
         checkpoint=_checkpoint([spec.checkpoint for spec in specs]),
-        resume=_resume([entry for spec in specs for entry in spec.resume]),
+        resume=_resume(specs),
     )
 
 
-def _commands(entries: list[CommandEntry]) -> CommandSigns:
-    def named(role: str) -> frozenset[str]:
-        return frozenset(name for entry in entries if entry.role == role for name in entry.names)
-
+def _commands(specs: Sequence[SignsSpec], roles: Roles[str]) -> CommandSigns:
+    launchers, wrapping = roles["launcher"], roles["wrapper"]
+    # The last entry of a name says what stands behind it.
     wrappers = {
         name: Wrapper(entry.words, frozenset(entry.options))
-        for entry in entries
+        for spec in specs
+        for entry in spec.commands
         if entry.role == "wrapper"
         for name in entry.names
+        if name in wrapping
     }
     return CommandSigns(
-        launchers=named("launcher"),
+        launchers=launchers,
         wrappers=wrappers,
-        shells=named("shell"),
-        interpreters=named("interpreter"),
-        utilities=named("utility"),
-        idle=named("idle"),
-        selectors=_options(named("selector")),
-        choices=_options(named("choice")),
-        asks=named("ask"),
-        generic_scripts=named("generic-script"),
-        members=named("member"),
-        variables=named("variable"),
-        several_words=frozenset(name.partition(" ")[0] for name in (*named("launcher"), *wrappers) if " " in name),
+        shells=roles["shell"],
+        interpreters=roles["interpreter"],
+        utilities=roles["utility"],
+        idle=roles["idle"],
+        selectors=roles["selector"],
+        choices=roles["choice"],
+        asks=roles["ask"],
+        generic_scripts=roles["generic-script"],
+        members=roles["member"],
+        variables=roles["variable"],
+        several_words=frozenset(_program(name) for name in (*launchers, *wrappers) if " " in name),
     )
 
 
-def _names(entries: list[NameEntry]) -> NameSigns:
-    def words(role: str) -> frozenset[str]:
-        return _phrases(word for entry in entries if entry.role == role for word in entry.words)
+def _roles_of_commands(spec: SignsSpec) -> Iterator[tuple[str, str]]:
+    """What a document says of commands, and of which of them it says that they speak for a type or framework."""
+    for entry in spec.commands:
+        for name in entry.names:
+            yield entry.role, option_name(name) if entry.role in ("selector", "choice") else name
+    said: list[tuple[str, VocabularyEntry]] = [("type", entry) for entry in spec.types]
+    said += [("framework", entry) for entry in spec.frameworks]
+    for role, speaking in said:
+        for name in speaking.commands:
+            yield role, name.lower()
+            yield f"{role}-program", _program(name.lower())
 
+
+def _heard(says: str, vocabulary: Vocabulary, roles: Roles[str]) -> Vocabulary:
+    """A vocabulary without the commands that a later document takes for something else."""
+    names, programs = roles[says], roles[f"{says}-program"]
+    kept = {name: saying for name, saying in vocabulary.commands.items() if name in names and _program(name) in programs}
+    return replace(vocabulary, commands=kept)
+
+
+def _names(specs: Sequence[SignsSpec]) -> NameSigns:
+    roles = Roles((((entry.role, _phrase(word)) for entry in spec.names for word in entry.words) for spec in specs), NAMES)
     return NameSigns(
-        things=words("thing"),
-        parts=words("part"),
-        errands=words("errand"),
-        tasks=words("task"),
-        orders=words("order"),
-        looks=words("look"),
-        fillers=words("filler"),
-        joins=words("join"),
-        asides=words("aside"),
-        agents=words("agent"),
+        things=roles["thing"],
+        parts=roles["part"],
+        errands=roles["errand"],
+        tasks=roles["task"],
+        orders=roles["order"],
+        looks=roles["look"],
+        fillers=roles["filler"],
+        joins=roles["join"],
+        asides=roles["aside"],
+        agents=roles["agent"],
     )
 
 
-def _ports(entries: list[PortEntry]) -> PortSigns:
-    def meaning(meaning: str) -> frozenset[int]:
-        return frozenset(port for entry in entries if entry.meaning == meaning for port in entry.ports)
-
-    return PortSigns(rendezvous=meaning("rendezvous"), interactive=meaning("interactive"))
+def _ports(specs: Sequence[SignsSpec]) -> PortSigns:
+    roles = Roles((((entry.meaning, port) for entry in spec.ports for port in entry.ports) for spec in specs), PORTS)
+    return PortSigns(rendezvous=roles["rendezvous"], interactive=roles["interactive"])
 
 
 def _vocabulary(entries: Sequence[tuple[str, VocabularyEntry]]) -> Vocabulary:
@@ -117,111 +154,123 @@ def _vocabulary(entries: Sequence[tuple[str, VocabularyEntry]]) -> Vocabulary:
     vocabulary = Vocabulary()
     for rank, (says, entry) in enumerate(entries):
         saying = Saying(says, entry.reason, rank, entry.general)
-        for table, names in (
+        tables: list[tuple[dict[str, Saying], Iterable[str]]] = [
             (vocabulary.commands, (name.lower() for name in entry.commands)),
             (vocabulary.modules, (name.lower() for name in entry.modules)),
-            (vocabulary.words, _phrases(entry.words)),
-            (vocabulary.arguments, _options(entry.arguments)),
-            (vocabulary.images, _phrases(entry.images)),
-            (vocabulary.environment, _options(entry.environment)),
+            (vocabulary.words, map(_phrase, entry.words)),
+            (vocabulary.arguments, map(option_name, entry.arguments)),
+            (vocabulary.images, map(_phrase, entry.images)),
+            (vocabulary.environment, map(option_name, entry.environment)),
             (vocabulary.code, entry.code),
-            (vocabulary.switches, _options(entry.switches)),
-            (vocabulary.hints, _options(entry.hints)),
-            (vocabulary.bases, _options(entry.bases)),
-        ):
+        ]
+        if isinstance(entry, TypeEntry):
+            tables += [
+                (vocabulary.switches, map(option_name, entry.switches)),
+                (vocabulary.hints, map(option_name, entry.hints)),
+                (vocabulary.bases, map(option_name, entry.bases)),
+            ]
+        for table, names in tables:
             for name in names:
                 table.setdefault(name, saying)
-    return Vocabulary(
-        vocabulary.commands,
-        vocabulary.modules,
-        vocabulary.words,
-        vocabulary.arguments,
-        vocabulary.images,
-        vocabulary.environment,
-        # The longer of two pieces is looked for first.
-        dict(sorted(vocabulary.code.items(), key=lambda item: -len(item[0]))),
-        vocabulary.switches,
-        vocabulary.hints,
-        vocabulary.bases,
+    # The longer of two pieces is looked for first.
+    return replace(vocabulary, code=dict(sorted(vocabulary.code.items(), key=lambda item: -len(item[0]))))
+
+
+def _checkpoint(sections: Sequence[CheckpointSection]) -> CheckpointSigns:
+    stores = [section.stores for section in sections]
+    schemes = Roles(
+        ((("rooted" if entry.rooted else "hosted", name) for entry in one for name in entry.schemes) for one in stores), STORES
+    )
+    volumes = [section.volumes for section in sections]
+    sources = Roles((((entry.kept, name) for entry in one for name in entry.sources) for one in volumes), VOLUMES)
+    drivers = Roles((((entry.kept, name) for entry in one for name in entry.drivers) for one in volumes), VOLUMES)
+    return replace(
+        _names_of_saving([section.names for section in sections]),
+        schemes=schemes["rooted"] | schemes["hosted"],
+        rooted_schemes=schemes["rooted"],
+        hosts=tuple(name for one in stores for entry in one for name in entry.hosts),
+        durable_volumes=sources["durable"],
+        ephemeral_volumes=sources["ephemeral"],
+        read_only_volumes=sources["read-only"],
+        storage_drivers=drivers.in_order("durable"),
+        ephemeral_drivers=drivers["ephemeral"],
+        read_only_drivers=drivers["read-only"],
     )
 
 
-def _checkpoint(sections: list[CheckpointSection]) -> CheckpointSigns:
-    entries = [entry for section in sections for entry in section.names]
-    outputs_of: dict[str, frozenset[str]] = {}
-    calls_of: dict[str, frozenset[str]] = {}
-    for entry in entries:
-        for name in entry.names if entry.frameworks else ():
-            table, key = (calls_of, name) if entry.role == "call" else (outputs_of, option_name(name))
-            table[key] = table.get(key, frozenset()) | frozenset(entry.frameworks)
-
-    def named(role: str) -> frozenset[str]:
-        return frozenset(name for entry in entries if entry.role == role and not entry.frameworks for name in entry.names)
-
-    def sources(kept: str) -> frozenset[str]:
-        return frozenset(
-            name for section in sections for entry in section.volumes if entry.kept == kept for name in entry.sources
-        )
-
+def _names_of_saving(documents: Sequence[Sequence[CheckpointNameEntry]]) -> CheckpointSigns:
+    roles = Roles(map(_roles_of_saving, documents), CHECKPOINT)
+    calls_of = _frameworks(documents, "call-of", roles)
     return CheckpointSigns(
-        subjects=named("subject"),
-        places=named("place"),
-        buckets=named("bucket"),
-        never=named("never"),
-        never_around=named("never-around"),
-        owners=named("owner"),
-        folders=named("folder"),
-        switches=_options(named("switch")),
-        outputs=_options(named("output")),
-        outputs_when_saving=_options(named("output-when-saving")),
-        roots=_options(named("root")),
-        outputs_of=outputs_of,
-        saving=named("saving"),
-        frequency=named("frequency"),
-        configuration=_options(named("configuration")),
-        mounts=named("mount"),
-        mounts_never=named("mount-never"),
-        mounts_weak=named("mount-weak"),
-        mounts_of_data=named("mount-data"),
-        mounts_of_logs=named("mount-log"),
-        model_mounts=_phrases(named("model-mount")),
-        files=named("file"),
-        reads=named("read"),
-        calls=tuple(sorted(named("call") | calls_of.keys())),
+        subjects=roles["subject"],
+        places=roles["place"],
+        buckets=roles["bucket"],
+        never=roles["never"],
+        never_around=roles["never-around"],
+        owners=roles["owner"],
+        folders=roles["folder"],
+        switches=roles["switch"],
+        outputs=roles["output"],
+        outputs_when_saving=roles["output-when-saving"],
+        roots=roles["root"],
+        outputs_of=_frameworks(documents, "output-of", roles),
+        saving=roles["saving"],
+        frequency=roles["frequency"],
+        configuration=roles["configuration"],
+        mounts=roles["mount"],
+        mounts_never=roles["mount-never"],
+        mounts_weak=roles["mount-weak"],
+        mounts_of_data=roles["mount-data"],
+        mounts_of_logs=roles["mount-log"],
+        model_mounts=roles["model-mount"],
+        files=roles["file"],
+        reads=roles["read"],
+        calls=tuple(sorted(roles["call"] | calls_of.keys())),
         calls_of=calls_of,
-        asides=named("aside"),
-        copiers=named("copier"),
-        tidiers=named("tidier"),
-        schemes=frozenset(name for section in sections for entry in section.stores for name in entry.schemes),
-        rooted_schemes=frozenset(
-            name for section in sections for entry in section.stores if entry.rooted for name in entry.schemes
-        ),
-        hosts=tuple(name for section in sections for entry in section.stores for name in entry.hosts),
-        durable_volumes=sources("durable"),
-        ephemeral_volumes=sources("ephemeral"),
-        read_only_volumes=sources("read-only"),
-        ephemeral_drivers=frozenset(
-            name for section in sections for entry in section.volumes if entry.kept != "durable" for name in entry.drivers
-        ),
-        storage_drivers=tuple(
-            name for section in sections for entry in section.volumes if entry.kept == "durable" for name in entry.drivers
-        ),
+        asides=roles["aside"],
+        copiers=roles["copier"],
+        tidiers=roles["tidier"],
     )
 
 
-def _resume(entries: list[ResumeEntry]) -> ResumeSigns:
-    def named(role: str) -> frozenset[str]:
-        return frozenset(name for entry in entries if entry.role == role for name in entry.names)
+def _roles_of_saving(entries: Iterable[CheckpointNameEntry]) -> Iterator[tuple[str, str]]:
+    """Each name with its role; ``output-of`` and ``call-of`` are for programs of some frameworks only."""
+    for entry in entries:
+        role = f"{entry.role}-of" if entry.frameworks else entry.role
+        for name in entry.names:
+            yield role, _as_looked_up(role, name)
 
+
+def _frameworks(documents: Iterable[Iterable[CheckpointNameEntry]], role: str, roles: Roles[str]) -> dict[str, frozenset[str]]:
+    """For programs of which frameworks a name has such a role, all documents together."""
+    found: dict[str, frozenset[str]] = dict.fromkeys(roles.in_order(role), frozenset())
+    for entries in documents:
+        for entry in entries:
+            for one, name in _roles_of_saving([entry]):
+                if one == role and name in found:
+                    found[name] = found[name].union(entry.frameworks)
+    return found
+
+
+def _resume(specs: Sequence[SignsSpec]) -> ResumeSigns:
+    roles = Roles(
+        (((entry.role, _as_looked_up(entry.role, name)) for entry in spec.resume for name in entry.names) for spec in specs),
+        RESUME,
+    )
     return ResumeSigns(
-        words=named("word"),
-        options=_options(named("option")),
-        loads=_options(named("load")),
-        anew=_options(named("anew")),
-        never=named("never"),
-        by_itself=named("by-itself"),
-        code=tuple(name for entry in entries if entry.role == "code" for name in entry.names),
+        words=roles["word"],
+        options=roles["option"],
+        loads=roles["load"],
+        anew=roles["anew"],
+        never=roles["never"],
+        by_itself=roles["by-itself"],
+        code=roles.in_order("code"),
     )
+
+
+def _program(command: str) -> str:
+    """The program of a command with sub-commands."""
+    return command.partition(" ")[0]
 
 
 def _lower(values: Iterable[str]) -> tuple[str, ...]:
@@ -229,8 +278,15 @@ def _lower(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def _options(names: Iterable[str]) -> frozenset[str]:
-    return frozenset(option_name(name) for name in names)
+    return frozenset(map(option_name, names))
 
 
-def _phrases(names: Iterable[str]) -> frozenset[str]:
-    return frozenset(name.replace("-", "_").replace(" ", "_").lower() for name in names)
+def _phrase(name: str) -> str:
+    return _SEPARATORS.sub("_", name).lower()
+
+
+def _as_looked_up(role: str, name: str) -> str:
+    """A name of what has to do with saving, in the form that names are compared in."""
+    if role in _WHOLE_OPTIONS:
+        return option_name(name)
+    return _phrase(name) if role == "model-mount" else name

@@ -2,12 +2,14 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from signalbox.workload.judgement import SignedType
+from signalbox.workload.judgement import TRAINING_TYPES, SignedType
 
 Name = Annotated[str, Field(min_length=1)]
 Names = Annotated[list[Name], Field(min_length=1)]
+
+_ONE_PROGRAM = ("utility", "interpreter", "shell")
 
 
 class _Strict(BaseModel):
@@ -33,7 +35,7 @@ class AcceleratorEntry(_Entry):
 
 
 class NamesEntry(_Entry):
-    """Names (globs) with one meaning."""
+    """Names with one meaning; those of ``spot.resources`` are globs."""
 
     names: Names
 
@@ -52,17 +54,26 @@ class SpotLabelEntry(_Entry):
     named: bool = False
 
 
+class SpotValuesEntry(_Entry):
+    """Values that mark spot capacity under keys that nobody knows, if one of ``words`` stands in the key."""
+
+    words: Names
+    values: Names
+
+
 class SpotSection(_Strict):
     """Signs of capacity that is taken back without notice."""
 
     labels: list[SpotLabelEntry] = []
+    anyKey: list[SpotValuesEntry] = []
     resources: list[NamesEntry] = []
 
 
 class CommandEntry(_Entry):
     """How programs are read when a command line is taken apart.
 
-    ``words`` of its own stand between a wrapper and the program it starts, and ``options`` take one more each.
+    ``words`` of its own stand between a wrapper and the program it starts, and ``options`` take one more each. A utility, an
+    interpreter and a shell are one program, whatever sub-command follows it.
     """
 
     role: Literal[
@@ -83,6 +94,26 @@ class CommandEntry(_Entry):
     words: Annotated[int, Field(ge=0)] = 0
     options: list[Name] = []
 
+    @field_validator("names")
+    @classmethod
+    def _one_word(cls, names: list[str], info: ValidationInfo) -> list[str]:
+        role = info.data.get("role")
+        several = next((name for name in names if " " in name), None)
+        if several is not None and role in _ONE_PROGRAM:
+            raise ValueError(
+                f"role {role} is that of a program with all its sub-commands, {several!r} is never met: "
+                f"write {several.partition(' ')[0]}, or leave it out"
+            )
+        return names
+
+    @field_validator("words", "options")
+    @classmethod
+    def _of_a_wrapper(cls, value: int | list[str], info: ValidationInfo) -> int | list[str]:
+        role = info.data.get("role")
+        if value and role not in (None, "wrapper"):
+            raise ValueError(f"{info.field_name} are those of a wrapper, this entry is of role {role}: leave them out")
+        return value
+
 
 class NameEntry(_Entry):
     """Words that say how the name they stand in is read (see NameSigns)."""
@@ -101,16 +132,39 @@ class VocabularyEntry(_Entry):
     images: list[Name] = []
     environment: list[Name] = []
     code: list[Name] = []
-    switches: list[Name] = []
-    hints: list[Name] = []
-    bases: list[Name] = []
     general: bool = False
 
 
 class TypeEntry(VocabularyEntry):
-    """What speaks for one type. Earlier entries are more specific: they win over later ones."""
+    """What speaks for one type. Earlier entries are more specific: they win over later ones.
+
+    ``switches`` turn one of a program's works on. ``hints`` bear out a name of training, ``bases`` name the model that a
+    fine-tuning begins with.
+    """
 
     type: SignedType
+    switches: list[Name] = []
+    hints: list[Name] = []
+    bases: list[Name] = []
+
+    @field_validator("hints")
+    @classmethod
+    def _of_training(cls, hints: list[str], info: ValidationInfo) -> list[str]:
+        said = info.data.get("type")
+        if hints and said not in (None, *TRAINING_TYPES):
+            raise ValueError(f"hints bear out training only, this entry is of {said}: write arguments, or type: training")
+        return hints
+
+    @field_validator("bases")
+    @classmethod
+    def _of_fine_tuning(cls, bases: list[str], info: ValidationInfo) -> list[str]:
+        said = info.data.get("type")
+        if bases and said not in (None, "fine-tuning"):
+            raise ValueError(
+                f"bases name the model that is trained further, this entry is of {said}: "
+                "write them in an entry of type: fine-tuning"
+            )
+        return bases
 
 
 class FrameworkEntry(VocabularyEntry):
@@ -122,16 +176,21 @@ class FrameworkEntry(VocabularyEntry):
 class DistributedEntry(_Entry):
     """What says that several processes work on one run.
 
-    ``processes`` are options of launchers that say how many; ``arguments`` and ``environment`` how Pods meet.
+    ``processes`` are options of launchers that say how many; ``arguments`` and ``environment`` how Pods meet; ``words`` are
+    those of names of what is made of several Pods.
     """
 
     processes: list[Name] = []
     arguments: list[Name] = []
     environment: list[Name] = []
+    words: list[Name] = []
 
 
 class PortEntry(_Entry):
-    """Ports that are no service (``rendezvous``), or that are a notebook's (``interactive``)."""
+    """Ports that are no service of a model.
+
+    ``rendezvous``: where processes meet, or that of metrics, a dashboard or a remote desktop. ``interactive``: a notebook's.
+    """
 
     meaning: Literal["rendezvous", "interactive"]
     ports: Annotated[list[Annotated[int, Field(ge=1, le=65535)]], Field(min_length=1)]
@@ -174,6 +233,14 @@ class CheckpointNameEntry(_Entry):
     names: Names
     frameworks: list[Name] = []
 
+    @field_validator("frameworks")
+    @classmethod
+    def _of_some_roles(cls, frameworks: list[str], info: ValidationInfo) -> list[str]:
+        role = info.data.get("role")
+        if frameworks and role not in (None, "output", "call"):
+            raise ValueError(f"frameworks stand beside the roles output and call only, this is {role}: leave them out")
+        return frameworks
+
 
 class StoreEntry(_Entry):
     """URL schemes, and the ends of host names, of stores that outlive a Pod.
@@ -189,7 +256,7 @@ class StoreEntry(_Entry):
 class VolumeEntry(_Entry):
     """Volume sources by the name of their field in ``spec.volumes``, and CSI drivers, by what they keep.
 
-    ``drivers`` of a durable entry are the beginnings of words in a driver's name, else whole names.
+    ``drivers`` are whole names; those of a durable entry may be the beginnings of words in a driver's name as well.
     """
 
     kept: Literal["durable", "ephemeral", "read-only"]

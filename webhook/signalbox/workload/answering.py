@@ -60,6 +60,15 @@ def _probe_text(action: dict[str, Any]) -> str:
     return f"{scalar(action.get('path'))} on port {scalar(action.get('port'))}".strip()
 
 
+def serves(container: ContainerView, signs: Signs, answers: Evidence | None) -> bool:
+    """Whether anything says that it answers requests: the probe that was found, a port, or where it listens."""
+    return answers is not None or by_port(container, signs) is not None or _listens(container, signs) is not None
+
+
+def _listens(container: ContainerView, signs: Signs) -> Said | None:
+    return None if joins_a_cluster(container, signs) else by_address(container)
+
+
 def by_port(container: ContainerView, signs: Signs) -> Said | None:
     """A port that is no meeting place of processes."""
     for index, entry in enumerate(members(container.body.get("ports"))):

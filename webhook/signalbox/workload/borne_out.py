@@ -10,14 +10,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from signalbox.fieldpath import Path
-from signalbox.workload.answering import by_port
+from signalbox.workload.answering import by_port, serves
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.judgement import TRAINING_TYPES, Evidence
 from signalbox.workload.kinds.kind import members
 from signalbox.workload.may_work import may_work, says_another
-from signalbox.workload.meaning import meaning_of
-from signalbox.workload.naming import named, speaks_of_another
-from signalbox.workload.said import Said, Strength
+from signalbox.workload.meaning import Meaning, meaning_of
+from signalbox.workload.naming import named
+from signalbox.workload.said import Said, Source, Strength
 from signalbox.workload.signs import Signs
 from signalbox.workload.vocabulary import MAX_NAME, Saying, name_words, option_name
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _SERVES = ("inference", "batch-inference")
 _ON_ACCELERATORS = ("evaluation", "benchmark", "batch-inference", "interactive")
-_MAX_WORDS = 64
 # How models are called where they are published: an owner and a name, and no file.
 _PUBLISHED = re.compile(r"[A-Za-z0-9][\w-]*+/[A-Za-z0-9][\w-]*+(?:\.\d[\w-]*+)*\Z")
 _BASE = "a model that is published is trained further"
@@ -39,7 +38,7 @@ def borne_out(container: ContainerView, view: "WorkloadView", ends: bool, answer
     # What stands until somebody takes it away is there for more than it is called.
     if view.acts_as.runs == "open" or not may_work(container, signs) or says_another(container, signs):
         return None
-    said = _called(container, view)
+    said = called(container, view)
     if said is None:
         return None
     by = _bearing(said, container, view, ends, answers)
@@ -53,10 +52,15 @@ def borne_out(container: ContainerView, view: "WorkloadView", ends: bool, answer
 def called_another(container: ContainerView, view: "WorkloadView") -> bool:
     """Whether object or container are called something that is no training: one image is there for each work of a project."""
     own = container.body.get("name")
-    if isinstance(own, str) and speaks_of_another(own, view.signs):
+    if isinstance(own, str) and named(own, view.signs).another:
         return True
-    name = _object_name(view)[1]
-    return named(name, view.signs).refused or _speaks_of_a_look(name, view.signs)
+    of_object = named(_object_name(view)[1], view.signs)
+    return of_object.refused or of_object.look
+
+
+def only_looks(view: "WorkloadView") -> bool:
+    """Whether the object is called something that looks whether something works: ``gpu-healthcheck``."""
+    return named(_object_name(view)[1], view.signs).look
 
 
 def tuned(container: ContainerView, view: "WorkloadView") -> Evidence | None:
@@ -70,24 +74,19 @@ def tuned(container: ContainerView, view: "WorkloadView") -> Evidence | None:
 
 def _base_model(container: ContainerView, signs: Signs) -> Evidence | None:
     """The setting that names a published model: ``--model openai/whisper-base``."""
-    bases = signs.types.bases
     for index, name, _ in container.variables:
+        meaning = meaning_of(name, signs)
         value = container.env.get(name, "")
-        if option_name(name) in bases and _PUBLISHED.match(value[:MAX_NAME]):
+        if meaning is not None and meaning.base and _PUBLISHED.match(value[:MAX_NAME]):
             return Evidence(container.place("env", index), f"{name}={value[:MAX_NAME]}", _BASE)
     for started in container.started:
-        words = started.invocation.words
-        for at in range(started.at + 1, min(len(words), started.at + _MAX_WORDS)):
-            option, joined, value = words[at].partition("=")
-            if option_name(option) not in bases or (option[:1] != "-" and not joined):
-                continue
-            value = value if joined else words[at + 1] if at + 1 < len(words) else ""
-            if _PUBLISHED.match(value[:MAX_NAME]):
-                return Evidence(started.invocation.field(at), f"{option} {value[:MAX_NAME]}", _BASE)
+        for option in started.options:
+            if option.at > started.at and option.meaning.base and _PUBLISHED.match(option.value[:MAX_NAME]):
+                return Evidence(started.invocation.field(option.at), started.shown(option)[:MAX_NAME], _BASE)
     return None
 
 
-def _called(container: ContainerView, view: "WorkloadView") -> Said | None:
+def called(container: ContainerView, view: "WorkloadView") -> Said | None:
     """What it is called: the first of its names that says anything. Names that disagree on training say nothing."""
     another = called_another(container, view)
     first: Said | None = None
@@ -95,7 +94,8 @@ def _called(container: ContainerView, view: "WorkloadView") -> Said | None:
         saying = _saying(name, view.signs, container.accelerated)
         if saying is None or (another and saying.says in TRAINING_TYPES):
             continue
-        said = Said(saying, Evidence(path, name[:MAX_NAME], saying.reason), Strength.CALLED)
+        source: Source = "image" if path[-1] == "image" else "name"
+        said = Said(saying, Evidence(path, name[:MAX_NAME], saying.reason), Strength.CALLED, source=source)
         if first is None:
             first = said
         elif first.trains != said.trains:
@@ -126,7 +126,7 @@ def _object_name(view: "WorkloadView") -> tuple[Path, str]:
 
 def _saying(name: str, signs: Signs, accelerated: bool) -> Saying | None:
     by_name = named(name, signs)
-    if by_name.refused or by_name.part or _speaks_of_a_look(name, signs):
+    if by_name.refused or by_name.part or by_name.look:
         return None
     if accelerated or by_name.plain is not None or by_name.saying is None or not by_name.saying.general:
         return by_name.plain or (by_name.saying if accelerated else None)
@@ -135,33 +135,24 @@ def _saying(name: str, signs: Signs, accelerated: bool) -> Saying | None:
     return by_name.saying if words and signs.types.words.get(words[-1]) is by_name.saying else None
 
 
-def _speaks_of_a_look(name: str, signs: Signs) -> bool:
-    return not signs.names.looks.isdisjoint(name_words(name[:MAX_NAME]))
-
-
 def _bearing(said: Said, container: ContainerView, view: "WorkloadView", ends: bool, answers: Evidence | None) -> str:
     """What bears a name out, in words; empty where nothing does."""
     signs = view.signs
-    serves = answers is not None or by_port(container, signs) is not None
+    answering = serves(container, signs, answers)
     if said.trains:
-        by_agent = container.accelerated and _is_of_agent(said, signs)
-        if not ends and serves and not by_agent:
+        by_agent = container.accelerated and said.source == "name" and named(said.evidence.value, signs).agent
+        if not ends and answering and not by_agent:
             # A service that is asked to train, or that people are trained with.
             return ""
-        if container.accelerated and (ends or (by_agent and not serves)):
+        if container.accelerated and (ends or (by_agent and not answering)):
             return "runs to its end on accelerators" if ends else "holds accelerators and answers nobody"
         return _like_training(container, view, ends, by_agent)
     if said.saying.says == "interactive" and not ends:
         port = by_port(container, signs)
         return "listens where its like do" if port is not None and port.saying.says == "interactive" else ""
     if said.saying.says in _SERVES and not ends:
-        return "answers requests" if serves and not said.saying.general else ""
+        return "answers requests" if answering and not said.saying.general else ""
     return "runs on accelerators" if ends and container.accelerated and said.saying.says in _ON_ACCELERATORS else ""
-
-
-def _is_of_agent(said: Said, signs: Signs) -> bool:
-    words = name_words(said.evidence.value)
-    return said.evidence.path[-1] == "name" and bool(words) and words[-1] in signs.names.agents
 
 
 def _like_training(container: ContainerView, view: "WorkloadView", ends: bool, by_agent: bool) -> str:
@@ -171,11 +162,11 @@ def _like_training(container: ContainerView, view: "WorkloadView", ends: bool, b
     few = view.acts_as.runs != "forever"
     signs = view.signs
     met: dict[str, bool] = {}
-    for name, in_command in _settings(container):
-        option = option_name(name)
-        plain = signs.types.environment.get(option) or signs.types.arguments.get(option)
-        saying = plain or signs.types.hints.get(option)
-        meaning = meaning_of(name, signs)
+    often = False
+    for name, meaning, in_command in _settings(container, signs):
+        plain = signs.types.environment.get(option_name(name)) or (None if meaning is None else meaning.type)
+        saying = plain or (None if meaning is None else meaning.hint)
+        often = often or (meaning is not None and meaning.role == "frequency")
         if saying is not None and saying.says in TRAINING_TYPES and (ends or not saying.general):
             met.setdefault(name, plain is not None)
             if few or (plain is not None and (in_command or by_agent)):
@@ -186,7 +177,7 @@ def _like_training(container: ContainerView, view: "WorkloadView", ends: bool, b
                 return f"is told by {name[:MAX_NAME]} what to save"
     if len(met) > 1 and any(met.values()):
         return f"has the settings {' and '.join([name[:MAX_NAME] for name in met][:2])} of training"
-    if (few or by_agent) and _keeps_checkpoints(container, signs):
+    if (few or by_agent or (often and container.accelerated)) and _keeps_checkpoints(container, signs):
         return "has a folder for checkpoints"
     return "its Pods are told how to meet" if view.distributed else ""
 
@@ -200,11 +191,11 @@ def _keeps_checkpoints(container: ContainerView, signs: Signs) -> bool:
     return False
 
 
-def _settings(container: ContainerView) -> Iterator[tuple[str, bool]]:
-    """Every variable and option, and whether it stands on the command line."""
+def _settings(container: ContainerView, signs: Signs) -> Iterator[tuple[str, Meaning | None, bool]]:
+    """Every variable and option that may mean anything, and whether it stands on the command line."""
     for _, name, _ in container.variables:
-        yield name, False
+        yield name, meaning_of(name, signs), False
     for started in container.started:
-        for word in started.invocation.words[started.at + 1 :][:_MAX_WORDS]:
-            if word[:1] == "-":
-                yield word.partition("=")[0], True
+        for option in started.options:
+            if option.at > started.at:
+                yield option.key or started.invocation.words[option.at].partition("=")[0], option.meaning, True

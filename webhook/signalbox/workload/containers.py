@@ -211,7 +211,7 @@ class ContainerView:
         for index, name, _ in self._variables:
             if name in signs.commands.variables and is_command_line(text := self._env.get(name, "")):
                 programs = read_variable(text, self.place("env", index), self._env, signs.commands, budget)
-                told += [_started(invocation, target, signs, budget) for invocation, target in programs]
+                told += [_started(invocation, target, signs, budget, told=True) for invocation, target in programs]
         if told and all(starts_what_it_is_told(one.target, signs) for one in found):
             found += told
         self._started = tuple(found)
@@ -220,9 +220,9 @@ class ContainerView:
         self._is_read = True
 
 
-def _started(invocation: Invocation, target: Target | None, signs: Signs, budget: Budget) -> Started:
+def _started(invocation: Invocation, target: Target | None, signs: Signs, budget: Budget, told: bool = False) -> Started:
     cost = cost_within(invocation, target, signs)
-    return Started(invocation, target, signs, whole=not cost or budget.pay(cost))
+    return Started(invocation, target, signs, whole=not cost or budget.pay(cost), told=told)
 
 
 def read_containers(templates: tuple[PodTemplate, ...], signs: Signs) -> tuple[ContainerView, ...]:

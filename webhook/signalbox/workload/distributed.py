@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.started import Started
-from signalbox.workload.vocabulary import MAX_NAME
+from signalbox.workload.vocabulary import MAX_NAME, name_words, option_name
 
 if TYPE_CHECKING:
     from signalbox.workload.view import WorkloadView
@@ -40,7 +40,12 @@ def distributed_by(view: "WorkloadView") -> Evidence | None:
         found = _says_so(container, view, several)
         if found is not None:
             return found
-    return None
+    name = view.metadata.get("name")
+    if not several or view.acts_as.runs == "forever" or not isinstance(name, str):
+        return None
+    if view.signs.distributed.words.isdisjoint(name_words(name[:MAX_NAME])):
+        return None
+    return Evidence(("metadata", "name"), name[:MAX_NAME], "its Pods work together by its name")
 
 
 def _says_so(container: ContainerView, view: "WorkloadView", several: bool) -> Evidence | None:
@@ -58,10 +63,12 @@ def _says_so(container: ContainerView, view: "WorkloadView", several: bool) -> E
                 if option.meaning.meets:
                     shown = started.shown(option)
                     return Evidence(started.invocation.field(option.at), shown, "its Pods are told how to meet")
-    if several:
-        for index, name, _ in container.variables:
-            if name in view.signs.distributed.environment:
-                return Evidence(container.place("env", index), name, "its Pods are told how to meet")
+    for index, name, _ in container.variables:
+        if several and name in view.signs.distributed.environment:
+            return Evidence(container.place("env", index), name, "its Pods are told how to meet")
+        value = container.env.get(name, "")
+        if value.isdecimal() and value.lstrip("0") not in ("", "1") and option_name(name) in view.signs.distributed.processes:
+            return Evidence(container.place("env", index), f"{name}={value[:MAX_NAME]}", "one of several processes")
     return None
 
 

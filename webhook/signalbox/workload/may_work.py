@@ -3,11 +3,14 @@
 ``sleep`` and other tools are not, nor is a script that is named for something else.
 """
 
+from collections.abc import Iterator
+
 from signalbox.workload.command import program_name
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.kinds.kind import members
+from signalbox.workload.naming import named
 from signalbox.workload.signs import Signs
-from signalbox.workload.vocabulary import MAX_NAME, name_words
+from signalbox.workload.target import Target
 
 _TOOLS = ("program", "module")
 
@@ -17,13 +20,7 @@ def may_work(container: ContainerView, signs: Signs) -> bool:
     if not container.started:
         # A command that starts nothing only says something: `echo hello`.
         return container.unread or not (members(container.body.get("command")) or members(container.body.get("args")))
-    for started in container.started:
-        target = started.target
-        if target is None or (target.role in _TOOLS and target.name in signs.commands.utilities):
-            continue
-        if target.role == "code" or not _only_looks(target.name, signs):
-            return True
-    return False
+    return any(target.role == "code" or not named(_stem(target), signs).look for target in _no_tools(container, signs))
 
 
 def says_another(container: ContainerView, signs: Signs) -> bool:
@@ -31,24 +28,24 @@ def says_another(container: ContainerView, signs: Signs) -> bool:
 
     A program text says itself what it does.
     """
+    last = next(_no_tools(container, signs), None)
+    if last is None:
+        return False
+    if last.role == "code":
+        return True
+    stem = _stem(last)
+    read = named(stem, signs)
+    return read.another or (read.thing and stem.lower() not in signs.commands.generic_scripts)
+
+
+def _no_tools(container: ContainerView, signs: Signs) -> Iterator[Target]:
+    """What it runs, the last first."""
     for started in reversed(container.started):
         target = started.target
-        if target is None or (target.role in _TOOLS and target.name in signs.commands.utilities):
-            continue
-        if target.role == "code":
-            return True
-        words = _words(target.name)
-        names = signs.names
-        return bool(words) and (words[0] in names.errands or words[-1] in names.things or words[-1] in names.tasks)
-    return False
+        if target is not None and not (target.role in _TOOLS and target.name in signs.commands.utilities):
+            yield target
 
 
-def _only_looks(name: str, signs: Signs) -> bool:
-    """Whether a name says that it only looks whether something works: `run_check`, `hello.py`."""
-    words = _words(name)
-    return bool(words) and (words[0] in signs.names.looks or words[-1] in signs.names.looks)
-
-
-def _words(name: str) -> list[str]:
-    file = program_name(name[-MAX_NAME:])
-    return name_words(file.rpartition(".")[0] or file)
+def _stem(target: Target) -> str:
+    file = program_name(target.name)
+    return file.rpartition(".")[0] or file

@@ -11,16 +11,19 @@ Role = Literal[
 ReadBack = Literal["resume", "load", "anew", ""]
 
 _MOST_REMEMBERED = 8192
+# `--eval-only`, `--no-train`
+_ALONE = frozenset({"only", "no", "skip"})
 
 
 class Meaning(NamedTuple):
     """One name.
 
     ``type`` and ``framework`` it speaks for; whether it selects one of a program's works (``selects``; by ``choice`` only if
-    its value is the plain name of one) or turns one on (``switch``); whether it says how many
-    processes a launcher starts (``counts``) or how Pods meet (``meets``); its ``role`` in saving, and the frameworks whose
-    programs write there whatever else is said (``written_by``), and whether such a folder holds what is read as well
-    (``root``); what it says of reading a checkpoint back (``reads_back``).
+    its value is the plain name of one) or turns one on (``switch``), and nothing beside it (``alone``); the type whose name it
+    bears out (``hint``); whether it names the model that is trained further (``base``); whether it says how many processes a
+    launcher starts (``counts``) or how Pods meet (``meets``); its ``role`` in saving, the frameworks whose programs write there
+    whatever else is said (``written_by``), and whether such a folder holds what is read as well (``root``); what it says of
+    reading a checkpoint back (``reads_back``).
     """
 
     type: Saying | None
@@ -34,7 +37,10 @@ class Meaning(NamedTuple):
     switch: Saying | None = None
     reads_back: ReadBack = ""
     several_words: bool = False
+    alone: bool = False
     root: bool = False
+    hint: Saying | None = None
+    base: bool = False
 
 
 def meaning_of(name: str, signs: Signs) -> Meaning | None:
@@ -54,6 +60,9 @@ def meaning_of(name: str, signs: Signs) -> Meaning | None:
 def meaning_below(parent: str, key: str, signs: Signs) -> Meaning | None:
     """The meaning of a key in a document; a place in it belongs to what it stands below (``logging.output_dir``)."""
     meaning = meaning_of(key, signs)
+    if meaning is not None and parent and meaning.base:
+        # `{"reward": {"pretrained_model": …}}` is a model that scores.
+        meaning = meaning._replace(base=False)
     if meaning is None or not parent or meaning.role in ("", "frequency", "switch"):
         return meaning
     below = meaning_of(f"{parent}.{key}", signs)
@@ -75,8 +84,13 @@ def _work_out(name: str, signs: Signs) -> Meaning | None:
         switch=signs.types.switches.get(last),
         reads_back=_reads_back(name, whole, last, signs.resume),
         root=whole in signs.checkpoint.roots or last in signs.checkpoint.roots,
+        hint=signs.types.hints.get(last),
+        base=whole in signs.types.bases,
     )
-    return meaning._replace(several_words="_" in last) if any(meaning) else None
+    if not any(meaning):
+        return None
+    words = last.split("_")
+    return meaning._replace(several_words=len(words) > 1, alone=not _ALONE.isdisjoint(words))
 
 
 def _role(name: str, whole: str, last: str, signs: CheckpointSigns) -> Role:
@@ -105,7 +119,12 @@ def _role(name: str, whole: str, last: str, signs: CheckpointSigns) -> Role:
             return "folder" if words[-1] in signs.folders else "place"
     if whole in signs.outputs_when_saving or last in signs.outputs_when_saving or last in signs.outputs_of:
         return "output-when-named" if words and words[-1] in signs.folders else "output-when-saving"
-    return ""
+    return "output" if _is_for_output(whole.replace(".", "_").split("_"), signs) else ""
+
+
+def _is_for_output(words: list[str], signs: CheckpointSigns) -> bool:
+    """Whether a name is of nothing but a place for output: ``--output_gcs_uri``."""
+    return signs.places.issuperset(words) and not signs.outputs.isdisjoint(words)
 
 
 def _reads_back(name: str, whole: str, last: str, signs: ResumeSigns) -> ReadBack:

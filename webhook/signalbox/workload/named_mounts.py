@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _FINISHED = "the finished model's folder; nothing says that progress is saved on the way"
 _ONLY_READ = "named for what a run writes, but only options that read name anything in it"
+# What the container's own disk holds is no volume, and may come with the image.
+_OF_ITS_OWN = ("emptyDir", "hostPath", "ephemeral")
 # More folders of models than anybody mounts.
 _MOST = 16
 _NO_VOLUME: tuple[str, JsonObject] = ("", {})
@@ -55,8 +57,7 @@ def named_mounts(container: ContainerView, view: "WorkloadView", find: Find) -> 
         place = find(path)
         if place is None or place.kept == "none":
             continue
-        if place.kept == "ephemeral" and (named != "written" or source != "emptyDir"):
-            # The folder of a node may be one that all nodes share.
+        if place.kept == "ephemeral" and (named != "written" or source not in _OF_ITS_OWN):
             continue
         where: Path = container.place("volumeMounts", index)
         folder = path.rstrip("/")

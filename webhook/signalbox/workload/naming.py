@@ -11,6 +11,8 @@ from signalbox.workload.signs import NameSigns, Signs
 from signalbox.workload.vocabulary import MAX_NAME, MAX_PHRASE, Saying, name_words
 
 _MOST_REMEMBERED = 4096
+# Behind a word for a look they add nothing: `smoke-test`.
+_TESTS = ("test", "tests")
 
 
 class Named(NamedTuple):
@@ -19,6 +21,9 @@ class Named(NamedTuple):
     ``saying`` counts where accelerators are held, ``plain`` where none are: of training only what stands in its place,
     as an order or as the head, in a word that means nothing else. ``order``: nothing but an order to train. ``part``: it
     may as well be a server of trainings. ``refused``: words of training stand in it, and others take them back.
+    ``look``: it only looks whether something works. ``another``: it is plainly of something else than a training, be it
+    such a look, ``score`` or ``quantize-awq``. ``thing``: it ends in what something is (``router``, ``my-app``). ``agent``: it
+    says who trains.
     """
 
     saying: Saying | None
@@ -26,6 +31,10 @@ class Named(NamedTuple):
     order: bool = False
     part: bool = False
     refused: bool = False
+    look: bool = False
+    another: bool = False
+    thing: bool = False
+    agent: bool = False
 
 
 _NOTHING = Named(None, None)
@@ -42,17 +51,6 @@ def named(name: str, signs: Signs) -> Named:
                 known.clear()
             known[name] = found
     return found
-
-
-def speaks_of_another(name: str, signs: Signs) -> bool:
-    """Whether a name is plainly of something else than a training: ``score``, ``quantize-awq``, ``smoke``."""
-    core = _without_fillers(name_words(name[:MAX_NAME]), signs)
-    names = signs.names
-    if not core or _begins_with(core, names.orders):
-        return False
-    if core[0] in names.looks or core[-1] in names.looks or core[-1] in names.tasks:
-        return True
-    return core[0] in names.errands or (len(core) > 1 and core[-1] in names.things)
 
 
 def _read(words: list[str], signs: Signs) -> Named:
@@ -96,13 +94,34 @@ def _part(words: list[str], signs: Signs) -> Named:
                 continue
             if not trains or _in_place(phrase, whole, names):
                 plain = found
-    if saying is None and not met:
-        return _NOTHING
-    order = whole in names.orders
-    part = bool(core) and core[-1] in names.parts
+    if not core:
+        return _NOTHING if saying is None else Named(saying, plain)
+    part = core[-1] in names.parts
     if part and plain is not None and plain.says in TRAINING_TYPES:
         plain = None
-    return Named(saying, plain, order, part, refused and met)
+    look = _looks(core, names)
+    return Named(
+        saying,
+        plain,
+        order=whole in names.orders,
+        part=part,
+        refused=refused and met,
+        look=look,
+        another=look or _is_another(core, names),
+        thing=core[-1] in names.things,
+        agent=core[-1] in names.agents,
+    )
+
+
+def _looks(core: list[str], names: NameSigns) -> bool:
+    last = core[-2] if len(core) > 1 and core[-1] in _TESTS else core[-1]
+    return core[0] in names.looks or last in names.looks
+
+
+def _is_another(core: list[str], names: NameSigns) -> bool:
+    if _begins_with(core, names.orders):
+        return False
+    return core[0] in names.errands or core[-1] in names.tasks or (len(core) > 1 and core[-1] in names.things)
 
 
 def _refuses(core: list[str], names: NameSigns) -> bool:

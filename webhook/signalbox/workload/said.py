@@ -2,7 +2,7 @@
 
 import re
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from signalbox.fieldpath import Path
 from signalbox.workload.command import program_name
@@ -41,6 +41,10 @@ class Strength(IntEnum):
     KNOWN = 3
 
 
+Source = Literal["variable", "image", "name", ""]
+"""Where a sign was met, if that matters: in environment variables, in the image, in what object or container are called."""
+
+
 class Said(NamedTuple):
     """One sign that was met.
 
@@ -53,6 +57,7 @@ class Said(NamedTuple):
     background: bool = False
     backed: bool = False
     order: bool = False
+    source: Source = ""
 
     @property
     def trains(self) -> bool:
@@ -71,7 +76,7 @@ def what_it_says(started: Started, signs: Signs, accelerated: bool) -> Said | No
         return None
     if said is not None and not said.trains and said.saying.says != "batch-inference":
         return said
-    by_option, chosen, off = _by_options(started, signs)
+    by_option, chosen, off, train = _by_options(started, signs)
     if said is not None and not said.trains:
         # `stock_prediction.py --epochs 400` learns to predict.
         learns = by_option is not None and by_option.trains and said.strength is Strength.NAMED and chosen is None and not off
@@ -81,7 +86,7 @@ def what_it_says(started: Started, signs: Signs, accelerated: bool) -> Said | No
         return None
     if said is not None or by_option is None or by_option.trains:
         # `train.py --epochs 3 --evaluate` trains and evaluates then; `--eval-only` says that it does nothing else.
-        trains_too = chosen is not None and not chosen.backed and said is not None and by_option is not None
+        trains_too = chosen is not None and not chosen.backed and said is not None and train
         if chosen is not None and not trains_too and (said is not None or by_option is not None or chosen.backed):
             return chosen._replace(backed=False)
         if off:
@@ -97,7 +102,7 @@ def what_it_says(started: Started, signs: Signs, accelerated: bool) -> Said | No
         if not by_option.trains and by_option.strength is Strength.NAMED:
             return by_option
     backed = (by_option is not None and by_option.trains) or (target is not None and bool(target.launchers))
-    return Said(said.saying, said.evidence, said.strength, said.background, True, said.order) if backed else said
+    return said._replace(backed=True) if backed else said
 
 
 def _by_name(started: Started, signs: Signs, accelerated: bool) -> Said | None:
@@ -107,7 +112,7 @@ def _by_name(started: Started, signs: Signs, accelerated: bool) -> Said | None:
     invocation = started.invocation
     path = invocation.field(min(target.at, len(invocation.words) - 1))
     if target.role == "code":
-        in_code = types.of_code(target.name)
+        in_code = [one for one in types.of_code(target.name) if accelerated or not one[0].general]
         if not in_code:
             return None
         spoken, piece = min(in_code, key=lambda one: PRECEDENCE_IN_CODE.index(one[0].says))
@@ -250,11 +255,21 @@ def _turned(option: Option) -> bool | None:
     return True if option.meaning.several_words and not option.joined else None
 
 
-def _by_options(started: Started, signs: Signs) -> tuple[Said | None, Said | None, bool]:
-    """What its options say, the work that switches turn on instead of training, and whether they turn training off."""
+class _Options(NamedTuple):
+    """What options say (``best``), the work that switches turn on instead of training (``chosen``), whether they turn training
+    off, and whether any of them is one of training.
+    """
+
+    best: Said | None
+    chosen: Said | None
+    off: bool
+    train: bool
+
+
+def _by_options(started: Started, signs: Signs) -> _Options:
     best: Said | None = None
     chosen: Said | None = None
-    on = off = False
+    on = off = train = False
     for option in started.options:
         if option.at < started.at:
             continue
@@ -266,8 +281,8 @@ def _by_options(started: Started, signs: Signs) -> tuple[Said | None, Said | Non
                 on, off = on or turned is True, off or turned is False
             elif turned and (chosen is None or meaning.switch.rank < chosen.saying.rank):
                 path, shown = started.invocation.field(option.at), started.shown(option)
-                # `--eval-only` says so alone, `--test` only beside a sign that this is a program that trains.
-                chosen = _said(meaning.switch, path, shown, started, Strength.NAMED, backed=meaning.several_words)
+                # `--eval-only` says so alone, `--test` and `--do_eval` only beside a sign that this is a program that trains.
+                chosen = _said(meaning.switch, path, shown, started, Strength.NAMED, backed=meaning.alone)
         if meaning.selects or meaning.choice:
             saying, strength = signs.types.switches.get(option_name(option.value)), Strength.NAMED
             if saying is None and meaning.selects:
@@ -276,9 +291,10 @@ def _by_options(started: Started, signs: Signs) -> tuple[Said | None, Said | Non
             saying, strength = meaning.type, Strength.WEAK
         if saying is None or option.value.lower() in _SWITCHED_OFF:
             continue
+        train = train or saying.says in TRAINING_TYPES
         if best is None or (-strength, saying.rank) < (-best.strength, best.saying.rank):
             best = _said(saying, started.invocation.field(option.at), started.shown(option), started, strength)
-    return best, None if on else chosen, off and not on
+    return _Options(best, None if on else chosen, off and not on, train)
 
 
 def _said(
@@ -290,7 +306,9 @@ def _said(
     backed: bool = False,
     order: bool = False,
 ) -> Said:
-    return Said(saying, Evidence(path, shown, saying.reason), strength, started.invocation.background, backed, order)
+    evidence = Evidence(path, shown, saying.reason)
+    source: Source = "variable" if started.told else ""
+    return Said(saying, evidence, strength, started.invocation.background, backed, order, source)
 
 
 def _sub_commands(started: Started) -> tuple[str, ...]:

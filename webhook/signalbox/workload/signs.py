@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from signalbox.workload.vocabulary import MAX_NAME, Vocabulary, name_words
 
@@ -88,9 +88,12 @@ class CommandSigns:
     Names may be a program or a program with its sub-command (``accelerate launch``). ``launchers`` start several
     processes of one run, ``wrappers`` just start another program, ``shells`` take a command line after ``-c``,
     ``interpreters`` run a script or a module. ``several_words`` are the first words of launchers and wrappers whose
-    names have more than one. ``members`` join a cluster and take its work. ``asks`` are first arguments by which a
-    program answers a question and ends. ``variables`` are environment variables whose value is the command line, or the
-    script, that a container's own program starts.
+    names have more than one. ``utilities`` are tools: neither they nor what they are given say anything. ``idle`` are whole
+    commands that only wait (``sleep infinity``). ``selectors`` are options whose value says which of its works a program does,
+    ``choices`` such whose value counts only where it is the plain name of one. ``generic_scripts`` are names of scripts that
+    say nothing (``main``), so that their folder is asked. ``members`` join a cluster and take its work. ``asks`` are first
+    arguments by which a program answers a question and ends. ``variables`` are environment variables whose value is the command
+    line, or the script, that a container's own program starts.
     """
 
     launchers: frozenset[str] = frozenset()
@@ -139,11 +142,16 @@ class DistributedSigns:
     arguments: frozenset[str] = frozenset()
     environment: frozenset[str] = frozenset()
     processes: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class PortSigns:
-    """Ports that processes of one run meet at (they speak for nothing), and ports of notebooks."""
+    """Ports that are no service of a model.
+
+    ``rendezvous``: where processes of one run meet, and those of metrics, dashboards and remote desktops; they speak for
+    nothing. ``interactive``: those of notebooks.
+    """
 
     rendezvous: frozenset[int] = frozenset()
     interactive: frozenset[int] = frozenset()
@@ -154,7 +162,8 @@ class CheckpointSigns:
     """Names of options and variables that say where progress is saved, and volumes that keep it.
 
     An option speaks of a checkpoint when its words hold one of ``subjects`` and one of ``places`` and none of
-    ``never``, nor one of ``owners`` before the subject; with one of ``buckets``, its value is a bucket's name.
+    ``never``, nor one of ``owners`` before the subject; with one of ``buckets``, its value is a bucket's name. Where its last
+    word is one of ``folders``, a tool that tunes a known model and writes elsewhere reads that model there.
     Below one of ``never_around`` (``logger.save_dir``) nothing is the run's state.
     ``outputs`` are whole names that say where a run writes; ``outputs_when_saving`` do so only beside a save frequency
     (words of ``saving`` with ``frequency``), ``roots`` among them only with a folder that is named for it,
@@ -168,8 +177,11 @@ class CheckpointSigns:
     program text that save to one of their arguments, some only for programs of the frameworks in ``calls_of``, none where
     what is saved is one of ``asides``; ``copiers`` copy from their first argument to their last. ``tidiers`` put nothing
     into the folders they are given.
-    ``rooted_schemes`` are those whose URLs may do without a host or bucket. ``storage_drivers`` are the beginnings of
-    words in the name of a CSI driver whose inline volumes keep what is written.
+    ``schemes`` of URLs and ``hosts`` (ends of their names, or first words) are those of stores that outlive a Pod;
+    ``rooted_schemes`` are those whose URLs may do without a host or bucket. The three ``*_volumes`` are fields of a volume that
+    name its source: what is written to durable ones outlives the Pod and its node, to ephemeral ones it does not, and read-only
+    ones take nothing. Of an inline CSI volume its driver says the same: ``storage_drivers`` (whole names, or the beginnings of
+    words in them) keep what is written, ``ephemeral_drivers`` lose it with the Pod, ``read_only_drivers`` take nothing.
     """
 
     subjects: frozenset[str] = frozenset()
@@ -206,8 +218,9 @@ class CheckpointSigns:
     durable_volumes: frozenset[str] = frozenset()
     ephemeral_volumes: frozenset[str] = frozenset()
     read_only_volumes: frozenset[str] = frozenset()
-    ephemeral_drivers: frozenset[str] = frozenset()
     storage_drivers: tuple[str, ...] = ()
+    ephemeral_drivers: frozenset[str] = frozenset()
+    read_only_drivers: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,12 +243,17 @@ class ResumeSigns:
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """All signs together. ``meanings`` and ``named`` remember what was worked out of them for options and names."""
+    """All signs together.
+
+    ``spot_values`` are values that mark spot capacity under a key that nobody knows, by the word of that key which says so.
+    ``meanings`` and ``named`` remember what was worked out of them for options and names.
+    """
 
     accelerators: tuple[AcceleratorSign, ...] = ()
     accelerator_annotations: tuple[str, ...] = ()
     accelerator_claims: frozenset[str] = frozenset()
     spot_labels: tuple[SpotLabel, ...] = ()
+    spot_values: dict[str, tuple[str, ...]] = field(default_factory=dict)
     spot_resources: tuple[str, ...] = ()
     commands: CommandSigns = field(default_factory=CommandSigns)
     names: NameSigns = NameSigns()
@@ -245,14 +263,30 @@ class Signs:
     frameworks: Vocabulary = field(default_factory=Vocabulary)
     checkpoint: CheckpointSigns = field(default_factory=CheckpointSigns)
     resume: ResumeSigns = ResumeSigns()
-    spot_by_key: dict[str, SpotLabel] = field(default_factory=dict, compare=False, repr=False)
+    _spot_by_key: dict[str, SpotLabel] = field(default_factory=dict, compare=False, repr=False)
+    _guessed_spot: dict[str, SpotLabel | None] = field(default_factory=dict, compare=False, repr=False)
     meanings: "dict[str, Meaning | None]" = field(default_factory=dict, compare=False, repr=False)
     named: "dict[str, Named | None]" = field(default_factory=dict, compare=False, repr=False)
     _resources: dict[str, AcceleratorSign | None] = field(default_factory=dict, compare=False, repr=False)
     _spot_resources: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.spot_by_key.update((label.key, label) for label in self.spot_labels)
+        self._spot_by_key.update((label.key, label) for label in self.spot_labels)
+
+    def spot_label(self, key: Any) -> SpotLabel | None:
+        """What a node label or taint key says of spot capacity: its own sign, or what the words of its name may say."""
+        if not isinstance(key, str):
+            return None
+        label = self._spot_by_key.get(key)
+        if label is not None or len(key) > MAX_NAME:
+            return label
+        known = self._guessed_spot
+        if key not in known:
+            if len(known) > 1000:
+                known.clear()
+            values = [value for word in name_words(key) for value in self.spot_values.get(word, ())]
+            known[key] = SpotLabel(key, tuple(dict.fromkeys(values)), named=True) if values else None
+        return known[key]
 
     def accelerator(self, resource: str) -> AcceleratorSign | None:
         """The sign a resource name fits, None where it is no accelerator (cpu, memory, ``vpc.amazonaws.com/efa``)."""

@@ -55,7 +55,7 @@ def _judge_template(template: PodTemplate, signs: Signs) -> Judgement | None:
     excluded = False
     evidence: list[Evidence] = []
     for key, value in selector.items():
-        label = signs.spot_by_key.get(key)
+        label = signs.spot_label(key)
         if label is None:
             continue
         if label.matches(_text(value)):
@@ -119,7 +119,7 @@ def _term(term: dict[str, Any], path: Path, signs: Signs) -> tuple[list[Evidence
         if not isinstance(expression, dict):
             continue
         key = expression.get("key")
-        label = signs.spot_by_key.get(key) if isinstance(key, str) else None
+        label = signs.spot_label(key)
         if label is None:
             continue
         said = _expression(expression, label)
@@ -177,8 +177,10 @@ def _tolerated(tolerations: list[Any], spec: Path, signs: Signs) -> list[Evidenc
             if operator == "Exists" and toleration.get("effect") in (None, "", "NoSchedule"):
                 found.append(Evidence(path, "operator: Exists", _EVERY_TAINT))
             continue
-        label = signs.spot_by_key.get(key) if isinstance(key, str) else None
-        if label is not None and (operator == "Exists" or _text(value).lower() not in NOT_SPOT):
+        label = signs.spot_label(key)
+        if label is None or (label.named and not label.matches(_text(value))):
+            continue
+        if operator == "Exists" or _text(value).lower() not in NOT_SPOT:
             found.append(Evidence(path, f"{key}={_text(value)}" if value is not None else _text(key)))
     return found
 

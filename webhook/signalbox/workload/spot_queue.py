@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from signalbox.cluster.objects import ResourceFlavor
 from signalbox.cluster.view import UNKNOWN
+from signalbox.review import JsonObject
 from signalbox.workload.accelerators import template_accelerators
 from signalbox.workload.flavors import FlavorGroup
 from signalbox.workload.judgement import Evidence, Judgement
@@ -91,11 +92,12 @@ def _empty(view: "WorkloadView", queue: str, asked: frozenset[str]) -> frozenset
 def is_spot(flavor: ResourceFlavor, signs: Signs) -> bool:
     """Whether the nodes behind a flavor are taken back without notice."""
     for key, value in flavor.node_labels.items():
-        label = signs.spot_by_key.get(key)
+        label = signs.spot_label(key)
         if label is not None and label.matches(value):
             return True
-    return any(
-        taint.get("key") in signs.spot_by_key and str(taint.get("value")).lower() not in NOT_SPOT
-        for taint in flavor.taints
-        if isinstance(taint.get("key"), str)
-    )
+    return any(_is_of_spot(taint, signs) for taint in flavor.taints)
+
+
+def _is_of_spot(taint: JsonObject, signs: Signs) -> bool:
+    label, value = signs.spot_label(taint.get("key")), str(taint.get("value"))
+    return label is not None and (label.matches(value) if label.named else value.lower() not in NOT_SPOT)

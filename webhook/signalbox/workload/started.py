@@ -33,14 +33,21 @@ class Option(NamedTuple):
 
 
 class Started:
-    """An invocation and what it is about. ``whole``: what its words and texts hold is read too (see ``cost_within``)."""
+    """An invocation and what it is about.
 
-    __slots__ = ("_options", "_signs", "invocation", "target", "whole")
+    ``whole``: what its words and texts hold is read too (see ``cost_within``). ``told``: an environment variable tells the
+    container's own program to start it.
+    """
 
-    def __init__(self, invocation: Invocation, target: Target | None, signs: Signs, whole: bool = True) -> None:
+    __slots__ = ("_options", "_signs", "invocation", "target", "told", "whole")
+
+    def __init__(
+        self, invocation: Invocation, target: Target | None, signs: Signs, whole: bool = True, told: bool = False
+    ) -> None:
         self.invocation = invocation
         self.target = target
         self.whole = whole
+        self.told = told
         self._signs = signs
         self._options: tuple[Option, ...] | None = None
 

@@ -202,9 +202,11 @@ class Storage:
         if source in signs.ephemeral_volumes:
             until = "stays on one node" if source == "hostPath" else "gone with the Pod"
             return Place("ephemeral", f"{source} volume {name}, {until}")
-        driver = body.get("driver")
-        if source == "csi" and isinstance(driver, str) and driver in signs.ephemeral_drivers:
+        driver = body.get("driver") if source == "csi" else None
+        if isinstance(driver, str) and driver in signs.read_only_drivers:
             return Place("none", f"volume {name} of {driver} keeps nothing")
+        if isinstance(driver, str) and driver in signs.ephemeral_drivers:
+            return Place("ephemeral", f"volume {name} of {driver}, gone with the Pod")
         if source == "csi":
             # An inline volume lives as long as the Pod; what is in it outlives that only on a store of its own.
             options = mapping(body.get("volumeAttributes")).get("mountOptions")
@@ -235,6 +237,8 @@ def same_place(one: str, other: str) -> bool:
 
 
 def _is_storage(driver: Any, beginnings: tuple[str, ...]) -> bool:
+    if driver in beginnings:
+        return True
     words = _NOT_IN_WORDS.split(driver[:MAX_NAME].lower()) if isinstance(driver, str) else []
     return any(word.startswith(beginnings) for word in words)
 

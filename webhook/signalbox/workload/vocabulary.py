@@ -15,7 +15,8 @@ MAX_NAME = 256
 class Saying:
     """What a sign says (a type or a framework) and why. The lowest ``rank`` is the most specific.
 
-    ``general``: a word that is used elsewhere too, so it counts only where accelerators are held.
+    ``general``: it means other things elsewhere, so it counts only where something narrows that down: names and programs where
+    accelerators are held, images where they are held for ever, hints in what runs to its end.
     """
 
     says: str
@@ -29,11 +30,11 @@ class Vocabulary:
     """Signs by where they are met. Keys are lower case.
 
     ``commands`` hold a program, or a program and its sub-command. ``modules`` are dotted names that stand for all below
-    them. ``words`` are words of a name joined by ``_`` (``fine_tune``). ``images`` likewise, met in an image's
-    repository and tag. ``environment`` and ``arguments`` are whole names with ``_``, ``switches`` options that turn one of
-    a program's works on, ``hints`` settings that other work has as well, ``bases``
-    such that name the model which is trained further. ``code`` holds pieces of program
-    text, the longest first.
+    them. ``words`` are words of a name joined by ``_`` (``fine_tune``). ``images`` likewise, met in an image's repository and
+    tag; the host of its registry counts only as the beginning of one (``nvcr_io_nim``). ``environment`` and ``arguments`` are
+    whole names with ``_``, ``switches`` options that turn one of a program's works on, ``hints`` settings that other work has
+    as well, ``bases`` such that name the model which is trained further. ``code`` holds pieces of program text, the longest
+    first.
     """
 
     commands: dict[str, Saying] = field(default_factory=dict)
@@ -83,7 +84,8 @@ class Vocabulary:
         if what == "name":
             saying = self._lowest(self.words, name_words(text))
         else:
-            saying = self._lowest(self.images, _SEPARATORS.split(text.partition("@")[0].lower()))
+            host, path = _image_words(text)
+            saying = self._lowest(self.images, host + path, len(host))
         if len(key[1]) <= MAX_NAME:
             if len(known) > 4096:
                 known.clear()
@@ -101,16 +103,25 @@ class Vocabulary:
         return found
 
     @staticmethod
-    def _lowest(table: dict[str, Saying], words: list[str]) -> Saying | None:
+    def _lowest(table: dict[str, Saying], words: list[str], after: int = 0) -> Saying | None:
+        """The lowest that any phrase says which goes on ``after`` so many words."""
         found: Saying | None = None
         for start in range(len(words)):
             phrase = ""
-            for word in words[start : start + MAX_PHRASE]:
+            for at, word in enumerate(words[start : start + MAX_PHRASE], start):
                 phrase = f"{phrase}_{word}" if phrase else word
-                saying = table.get(phrase)
+                saying = table.get(phrase) if at >= after else None
                 if saying is not None and (found is None or saying.rank < found.rank):
                     found = saying
         return found
+
+
+def _image_words(image: str) -> tuple[list[str], list[str]]:
+    """The words of the registry's host, if an image names one, and of its repository and tag."""
+    host, slash, path = image.partition("@")[0].lower().partition("/")
+    if not slash or not ("." in host or ":" in host or host == "localhost"):
+        host, path = "", image.partition("@")[0].lower()
+    return _SEPARATORS.split(host) if host else [], _SEPARATORS.split(path)
 
 
 def name_words(name: str) -> list[str]:

@@ -1,15 +1,14 @@
 """What one container's work is: every sign of it, weighed against the others.
 
-What it runs speaks first; its image only where it has no command of its own; then settings that only such work has, and
-last what holding accelerators tells. Whatever answers HTTP for ever is no training, so thin signs of training beside a
-readiness probe say nothing.
+The order in which they speak is that of docs/judgement.md ("What speaks for a type"). Whatever answers HTTP for ever is no
+training, so thin signs of training beside a readiness probe say nothing.
 """
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from signalbox.workload.answering import by_address, by_port, joins_a_cluster, probe, scalar
-from signalbox.workload.borne_out import borne_out, called_another
+from signalbox.workload.borne_out import borne_out, called, called_another, only_looks
 from signalbox.workload.containers import TOO_LONG, ContainerView
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import members
@@ -18,7 +17,7 @@ from signalbox.workload.said import Said, Strength
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Started
 from signalbox.workload.target import Target
-from signalbox.workload.vocabulary import Saying, option_name
+from signalbox.workload.vocabulary import MAX_NAME, MAX_PHRASE, Saying, name_words, option_name
 
 if TYPE_CHECKING:
     from signalbox.workload.view import WorkloadView
@@ -40,11 +39,14 @@ _USES_A_MODEL = ("inference", "batch-inference")
 _MAX_IDLE = 16
 # How code is fetched: a Job that only sleeps is a placeholder.
 _FETCHES = (("clone",), ("install",))
+# They wait for what was started in the background, and that may end.
+_FOR_ANOTHER = ("wait", "trap")
 _LOOPS = ("while ", "until ", "for ", "trap ")
 _ANSWERS = Saying("inference", "answers requests on accelerators", 10_000)
 _WAITS = Saying("interactive", "holds accelerators and waits for a person", 10_000)
 _DOUBTFUL = "what runs like a service does not train by that alone"
 _OWN_COMMAND = "the container has a command of its own"
+_ONLY_A_NAME = "a name counts only where something else bears it out"
 
 
 class Heard(NamedTuple):
@@ -99,7 +101,7 @@ def decide(container: ContainerView, view: "WorkloadView") -> Decision:
         elif ends:
             said = _left_open(container, signs)
         else:
-            said = next(_by_holding(container, signs, runs == "forever"), None)
+            said = next(_by_holding(container, view), None)
     return Decision(said or by_name, doubted)
 
 
@@ -113,6 +115,9 @@ def weigh(container: ContainerView, view: "WorkloadView") -> Iterator[Heard]:
     outdone = TOO_LONG if container.unread and said is None else ""
     for one in _all(container, view):
         yield one._replace(outdone=outdone or one.outdone)
+    by_name = called(container, view) if said is None or said.strength is not Strength.CALLED else None
+    if by_name is not None:
+        yield Heard(by_name, _ONLY_A_NAME if said is None else "")
 
 
 def _ends(container: ContainerView, view: "WorkloadView") -> bool:
@@ -142,13 +147,14 @@ def _all(container: ContainerView, view: "WorkloadView") -> Iterator[Heard]:
         if answers is not None:
             yield Heard(Said(_ANSWERS, answers, Strength.WEAK))
         if not ends:
-            yield from (Heard(said) for said in _by_holding(container, signs, view.acts_as.runs == "forever"))
+            yield from (Heard(said) for said in _by_holding(container, view))
 
 
-def _by_holding(container: ContainerView, signs: Signs, forever: bool) -> Iterator[Said]:
+def _by_holding(container: ContainerView, view: "WorkloadView") -> Iterator[Said]:
     """What is told by holding accelerators where nothing is said of the work: it waits for a person, or for requests."""
+    signs, forever = view.signs, view.acts_as.runs == "forever"
     waits = _idle(container, signs, forever)
-    if waits is not None:
+    if waits is not None and not only_looks(view):
         yield waits
     if forever and not joins_a_cluster(container, signs):
         for said in (by_port(container, signs), by_address(container)):
@@ -163,13 +169,13 @@ def _is_doubtful(said: Said, container: ContainerView, answers: Evidence | None,
     trains may well report its health.
     """
     serves = answers is not None or by_port(container, signs) is not None
-    if said.evidence.path[-2:-1] == ("env",) and serves:
+    if said.source == "variable" and serves:
         # A service may be told what it starts when it is asked to train.
         return True
     if said.strength is Strength.KNOWN:
         return False
     if said.strength is Strength.WEAK:
-        return serves or (forever and (not container.accelerated or said.evidence.path[-1] == "image"))
+        return serves or (forever and (not container.accelerated or said.source == "image"))
     if container.accelerated or said.backed:
         return False
     return serves or (forever and not said.order)
@@ -210,7 +216,7 @@ def _order(said: Said) -> int:
 def _by_image(container: ContainerView, signs: Signs, ends: bool) -> Said | None:
     """What the image says. Options alone are given to the image's own program, so it still speaks."""
     image = container.image
-    if not image:
+    if not image or _is_beside(image, signs):
         return None
     saying = signs.types.of_image(image)
     by_name = None
@@ -227,7 +233,15 @@ def _by_image(container: ContainerView, signs: Signs, ends: bool) -> Said | None
     # What a program is called may be general; an image of a Job is mostly named for what it comes from.
     if saying is None or (saying.general and (ends or not container.accelerated)):
         return None
-    return Said(saying, Evidence((*container.path, "image"), image, saying.reason), Strength.WEAK)
+    return Said(saying, Evidence((*container.path, "image"), image, saying.reason), Strength.WEAK, source="image")
+
+
+def _is_beside(image: str, signs: Signs) -> bool:
+    """Whether an image is of something that goes with what it names: ``model-server-exporter``, ``notebook-controller``."""
+    words = name_words(image.partition("@")[0].rpartition("/")[2].partition(":")[0][:MAX_NAME])
+    if len(words) < 2 or words[-1] not in signs.names.things or words[-1] in signs.types.words:
+        return False
+    return all("_".join(words[-length:]) not in signs.types.images for length in range(1, MAX_PHRASE + 1))
 
 
 def _runs_its_own(container: ContainerView) -> bool:
@@ -242,12 +256,13 @@ def _by_environment(container: ContainerView, signs: Signs) -> Said | None:
     met = 0
     for index, name, entry in container.variables:
         saying = signs.types.environment.get(option_name(name))
-        if saying is None:
+        if saying is None or (saying.general and not container.accelerated):
             continue
         met += 1
         if best is None or saying.rank < best.saying.rank:
             shown = f"{name}={scalar(entry.get('value'))}"
-            best = Said(saying, Evidence(container.place("env", index), shown, saying.reason), Strength.WEAK)
+            evidence = Evidence(container.place("env", index), shown, saying.reason)
+            best = Said(saying, evidence, Strength.WEAK, source="variable")
     return best if met > 1 else None
 
 
@@ -272,7 +287,8 @@ def _idle(container: ContainerView, signs: Signs, forever: bool) -> Said | None:
             only_naps = False
             continue
         words = started.invocation.words
-        if len(words) <= _MAX_IDLE and " ".join((target.name, *words[target.at + 1 :])) in idle:
+        phrase = " ".join((target.name, *words[target.at + 1 :])) if len(words) <= _MAX_IDLE else ""
+        if phrase in idle and phrase not in _FOR_ANOTHER:
             return _waits(started, target)
         only_naps = only_naps and target.name in idle
         nap = nap or (started, target)
