@@ -8,7 +8,7 @@ that several processes can parse the very same bytes.
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from signalbox.review import JsonObject, json_name
@@ -57,11 +57,14 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """What was read. ``empty``: files without an object, and folders without a file to read."""
+    """What was read. ``empty``: files without an object, and folders without a file to read. ``warnings``: what people should
+    know of objects that were read all the same.
+    """
 
     objects: tuple[Manifest, ...]
     problems: tuple[SourceProblem, ...]
     empty: tuple[str, ...] = ()
+    warnings: tuple[SourceProblem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +84,14 @@ class PathBytes:
     files: tuple[FileBytes, ...]
 
 
-def read_manifests(paths: Sequence[str], skip: frozenset[str] = frozenset()) -> Manifests:
+def read_manifests(paths: Sequence[str], skip: frozenset[str] = frozenset(), last_counts: bool = False) -> Manifests:
     """Every object under the paths, in their order; ``-`` is standard input, a folder is read with those in it.
 
     ``skip`` names folders that are left out (``tests`` beside policies); so is everything whose name starts with a dot,
-    which in a mounted ConfigMap holds each file a second time.
+    which in a mounted ConfigMap holds each file a second time. ``last_counts``: of a key that stands twice the last one counts,
+    as it does for ``kubectl apply``, with a warning; else it is a problem.
     """
-    return parse_manifests([read_bytes(path, skip) for path in paths])
+    return parse_manifests([read_bytes(path, skip) for path in paths], last_counts)
 
 
 def read_bytes(path: str, skip: frozenset[str] = frozenset()) -> PathBytes:
@@ -95,23 +99,26 @@ def read_bytes(path: str, skip: frozenset[str] = frozenset()) -> PathBytes:
     return PathBytes(path, tuple(_read(file) for file in manifest_files(path, skip)))
 
 
-def parse_manifests(read: Iterable[PathBytes]) -> Manifests:
-    """Every object in what was read."""
+def parse_manifests(read: Iterable[PathBytes], last_counts: bool = False) -> Manifests:
+    """Every object in what was read (see ``read_manifests``)."""
     objects: list[Manifest] = []
     problems: list[SourceProblem] = []
+    warnings: list[SourceProblem] | None = [] if last_counts else None
     empty: list[str] = []
     for one in read:
         if not one.files:
             empty.append(one.path)
         for file in one.files:
             before = len(objects) + len(problems)
-            _parse(file, objects, problems)
+            _parse(file, objects, problems, warnings)
             if len(objects) + len(problems) == before:
                 empty.append(file.name)
-    return Manifests(tuple(objects), tuple(problems), tuple(empty))
+    return Manifests(tuple(objects), tuple(problems), tuple(empty), tuple(warnings or ()))
 
 
-def _parse(file: FileBytes, objects: list[Manifest], problems: list[SourceProblem]) -> None:
+def _parse(
+    file: FileBytes, objects: list[Manifest], problems: list[SourceProblem], warnings: list[SourceProblem] | None
+) -> None:
     if file.fault:
         problems.append(SourceProblem(file.name, 0, 0, file.fault))
         return
@@ -119,6 +126,11 @@ def _parse(file: FileBytes, objects: list[Manifest], problems: list[SourceProble
     problems += unreadable
     index = 0
     for document in documents:
+        if document.twice and warnings is None:
+            problems += document.twice
+            continue
+        if warnings is not None:
+            warnings += [replace(one, message=f"{one.message}: the last one counts") for one in document.twice]
         for found in _expand(document, 0):
             if isinstance(found, SourceProblem):
                 problems.append(found)

@@ -67,11 +67,24 @@ class SourceError(ValueError):
 
 
 class Document:
-    """One document of a file: ``value`` is plain JSON-like data, ``index`` its place among the documents of the file."""
+    """One document of a file: ``value`` is plain JSON-like data, ``index`` its place among the documents of the file.
 
-    __slots__ = ("_node", "_offset", "file", "index", "line", "value")
+    ``twice`` names the keys that stand twice in a mapping; the last of them counts.
+    """
 
-    def __init__(self, value: Any, file: str, index: int, line: int, node: Node | None, offset: int) -> None:
+    __slots__ = ("_node", "_offset", "file", "index", "line", "twice", "value")
+
+    def __init__(
+        self,
+        value: Any,
+        file: str,
+        index: int,
+        line: int,
+        node: Node | None,
+        offset: int,
+        twice: tuple[SourceProblem, ...] = (),
+    ) -> None:
+        self.twice = twice
         self.value = value
         self.file = file
         self.index = index
@@ -145,8 +158,9 @@ def _line_with(text: str, block: str) -> int:
 
 
 def read_documents(data: bytes | str, file: str) -> list[Document]:
-    """Every document that is not empty. Raises SourceError with all problems of all documents."""
+    """Every document that is not empty. Raises SourceError with all problems of all documents, keys that stand twice too."""
     documents, problems = read_documents_leniently(data, file)
+    problems += tuple(twice for document in documents for twice in document.twice)
     if problems:
         raise SourceError(problems)
     return documents
@@ -162,9 +176,10 @@ def read_documents_leniently(data: bytes | str, file: str) -> tuple[list[Documen
         return [], (_problem(refused, file, 0),)
     for piece, offset in _pieces(text):
         try:
-            for value, line, node in _read(piece):
+            for value, line, node, found in _read(piece):
                 if value is not None:
-                    documents.append(Document(value, file, len(documents), line + 1 + offset, node, offset))
+                    twice = tuple([_problem(one, file, offset) for one in found])
+                    documents.append(Document(value, file, len(documents), line + 1 + offset, node, offset, twice))
         except TreeError as refused:
             problems.append(_problem(refused, file, offset))
     return documents, tuple(problems)
@@ -206,7 +221,7 @@ def _pieces(text: str) -> list[tuple[str, int]]:
     return pieces
 
 
-def _read(piece: str) -> list[tuple[Any, int, Node | None]]:
+def _read(piece: str) -> list[tuple[Any, int, Node | None, list[TreeError]]]:
     wrong_separator = _WRONG_SEPARATOR.search(piece)
     if wrong_separator is not None:
         message = "kubectl takes no text behind a ---: put it on the next line"
@@ -227,11 +242,12 @@ def _read(piece: str) -> list[tuple[Any, int, Node | None]]:
             except ScalarError as wrong:
                 raise TreeError(str(wrong), piece.count("\n", 0, len(piece) - len(piece.lstrip()))) from None
             if values:
-                return [(value, piece.count("\n", 0, at), None) for value, at in values]
+                return [(value, piece.count("\n", 0, at), None, []) for value, at in values]
         raise _explained(error, piece) from None
     if node is None:
         return []
-    return [(construct(node), node.start_mark.line, node)]
+    value, twice = construct(node)
+    return [(value, node.start_mark.line, node, twice)]
 
 
 def _check_nesting(piece: str) -> None:

@@ -1,6 +1,6 @@
 """One YAML document's text to a tree of nodes, and the tree to plain values.
 
-Merge keys as go-yaml v2 does them, keys as strings, no key twice; aliases and depth are bounded.
+Merge keys as go-yaml v2 does them, keys as strings, a key that stands twice told of; aliases and depth are bounded.
 """
 
 from typing import Any
@@ -14,6 +14,7 @@ MAX_DEPTH = 200
 # What aliases may add to a document: enough for any template, far from a billion laughs.
 MAX_ALIASED = 100_000
 
+_MOST_TWICE = 100
 _STRING = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
 _TEMPLATE_HINT = " (a template that is not rendered yet: {{ … }}?)"
@@ -41,9 +42,13 @@ class Composer(CParser):
         return "" if kind is not ScalarNode or implicit[0] else _STRING
 
 
-def construct(node: Node) -> Any:
-    """The plain value of a document. Raises TreeError where kubectl would refuse it, and on a key that stands twice."""
-    return _Constructor().value(node, 0)
+def construct(node: Node) -> tuple[Any, list[TreeError]]:
+    """The plain value of a document, and the keys in it that stand twice, of which the last counts, as it does for kubectl.
+
+    Raises TreeError where kubectl would refuse it.
+    """
+    constructor = _Constructor()
+    return constructor.value(node, 0), constructor.twice
 
 
 def below(node: Node | None, step: str | int) -> tuple[Node, Node] | None:
@@ -58,9 +63,10 @@ def below(node: Node | None, step: str | int) -> tuple[Node, Node] | None:
 
 
 class _Constructor:
-    """Nodes to values: merge keys as go-yaml does them, keys as strings, no key twice, aliases and depth bounded."""
+    """Nodes to values: merge keys as go-yaml does them, keys as strings, aliases and depth bounded."""
 
     def __init__(self) -> None:
+        self.twice: list[TreeError] = []
         self._seen: set[int] = set()
         self._open: set[int] = set()
         self._aliased = 0
@@ -110,8 +116,8 @@ class _Constructor:
                 self._merge(built, value_node, depth)
                 continue
             key = _key(key_node)
-            if key in own:
-                raise _at(key_node, f"key {key[:80]!r} stands here twice")
+            if key in own and len(self.twice) < _MOST_TWICE:
+                self.twice.append(_at(key_node, f"key {key[:80]!r} stands here twice"))
             own.add(key)
             built[key] = self.value(value_node, depth)
         return built

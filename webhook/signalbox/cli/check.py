@@ -67,11 +67,11 @@ def command(
     if table and (fix or output == "json"):
         raise click.UsageError("--table is for reading, it cannot be had with --fix or -o json")
     setup = load(SetupOptions(policies, signs, cluster, max_mode))
-    read = read_manifests(files)
+    read = read_manifests(files, last_counts=True)
     err = stderr()
     incomplete = {id(one): found for one in read.objects if (found := without_kind(one, setup.kinds, files))}
     problems = [*read.problems, *incomplete.values()]
-    for problem in problems:
+    for problem in (*problems, *read.warnings):
         err.line(str(problem))
     setup = knowing_runtimes(setup, read.objects, namespace)
     asked = Asked(namespace, asker(user, groups))

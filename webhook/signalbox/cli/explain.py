@@ -68,8 +68,8 @@ def command(
 
     setup = load(SetupOptions(policies, signs, cluster, max_mode))
     out, err = stdout(), stderr()
-    read = read_manifests(files)
-    for problem in read.problems:
+    read = read_manifests(files, last_counts=True)
+    for problem in (*read.problems, *read.warnings):
         err.line(str(problem))
     if nothing_to_judge(read, err):
         return UNUSABLE

@@ -44,8 +44,8 @@ def command(files: tuple[str, ...], signs: tuple[str, ...], cluster: str | None,
 
     setup = load(SetupOptions(signs=signs, cluster=cluster), judging=False)
     out, err = stdout(), stderr()
-    read = read_manifests(files)
-    for problem in read.problems:
+    read = read_manifests(files, last_counts=True)
+    for problem in (*read.problems, *read.warnings):
         err.line(str(problem))
     setup = knowing_runtimes(setup, read.objects, namespace)
     setup, unknown = reading_unknown_kinds(setup, read.objects)

@@ -68,8 +68,8 @@ def suggest(files: tuple[str, ...], signs: tuple[str, ...]) -> int:
     from signalbox.yaml_text import yaml_documents
 
     setup = load(SetupOptions(signs=signs), judging=False)
-    read, err = read_manifests(files), stderr()
-    for problem in read.problems:
+    read, err = read_manifests(files, last_counts=True), stderr()
+    for problem in (*read.problems, *read.warnings):
         err.line(str(problem))
     if nothing_to_judge(read, err):
         return UNUSABLE

@@ -159,7 +159,9 @@ def read_files(files: tuple[str, ...], err: Terminal) -> "Manifests | None":
     from signalbox.cli.inputs import nothing_to_judge
     from signalbox.manifests import read_manifests
 
-    read = read_manifests(files)
+    read = read_manifests(files, last_counts=True)
+    for warning in read.warnings:
+        err.line(str(warning))
     return None if nothing_to_judge(read, err) else read
 
 

@@ -16,7 +16,7 @@ from signalbox.workload.kinds.kind import mapping
 from signalbox.workload.labels import CHECKPOINT_URI
 from signalbox.workload.places import BEST, Found, Workers
 from signalbox.workload.said import Said
-from signalbox.workload.storage import LONGEST_PATH, NO_BUCKET, Place, Storage
+from signalbox.workload.storage import LONGEST_PATH, Place, Storage
 
 if TYPE_CHECKING:
     from signalbox.fieldpath import Path
@@ -70,7 +70,7 @@ def _declared(view: "WorkloadView") -> Judgement | None:
         if not isinstance(value, str) or not value.strip():
             continue
         place = _declared_place(value.strip(), view)
-        if place is not None and place.note != NO_BUCKET:
+        if place is not None and not place.nameless:
             return Judgement(place.kept, (Evidence(path, value, place.note),), declared=True)
         # It declares nothing, so what is seen stands.
         note = Evidence(path, value, place.note if place is not None else "neither an object store nor a path")

@@ -40,9 +40,10 @@ def progress_of(container: ContainerView, view: "WorkloadView", workers: Workers
     told = _Told(container, view, workers)
     if told.off is not None:
         return [told.off]
-    found = told.places()
+    found, unread = told.places(), told.unread
     if (container.mounts or told.maybe or view.trains) and _are(found, "none"):
-        found = _by_names(told) or found
+        by_names, unread = _by_names(told)
+        found = by_names or found
     if told.lost and _are(found, "ephemeral", "none"):
         copied = copied_beside(container, told.lost, view)
         found = found if copied is None else [Found(copied[0].kept, copied[1])]
@@ -51,7 +52,7 @@ def progress_of(container: ContainerView, view: "WorkloadView", workers: Workers
         found = found if linked is None else [Found("unknown", linked)]
     if _are(found, "none"):
         # Whatever it may be for, what is put there does not last.
-        found += [one for one in told.when_saving if one.kept == "ephemeral"] or told.unread
+        found += [one for one in told.when_saving if one.kept == "ephemeral"] or unread
     return found
 
 
@@ -72,7 +73,7 @@ class _Told:
         self.models: list[Found] = []
         # Outputs that count once something says that progress is saved.
         self.when_saving: list[Found] = []
-        # Folders that may be read as well as written (`MODEL_DIR`).
+        # Folders that may be read as well as written (`MODEL_DIR`), where nothing says that progress is saved.
         self.maybe: list[tuple[Place, Evidence, str]] = []
         # Places that are gone with the Pod, as the program would find them.
         self.lost: list[str] = []
@@ -95,6 +96,8 @@ class _Told:
                 place = Place("durable", "object store") if bucket else self.find(value, folder)
                 if place is not None:
                     self._sort_in(meaning, value, folder, place, seen)
+        if self.saves:
+            self.maybe = []
 
     @property
     def find(self) -> Find:
@@ -130,33 +133,32 @@ class _Told:
         if self.models and not self.writes:
             found += self.models if self.saves else [one.doubted(_MAY_BE_READ) for one in self.models]
         if self.saves:
-            if _are(found, "none"):
-                found += self.when_saving
-            self.maybe = []
+            found += self.when_saving if _are(found, "none") else []
         return found
 
 
-def _by_names(told: _Told) -> list[Found]:
-    """What names say where no option does. They beat a file that cannot be seen, but for the name of a finished model."""
+def _by_names(told: _Told) -> tuple[list[Found], list[Found]]:
+    """What names say where no option does, and what cannot be seen. They beat that, but for the name of a finished model."""
     container, view = told.container, told.view
     trains = view.trains
     tunes = trains and (view.type.state == "fine-tuning" or any(map(_is_fine_tuning, container.said)))
     # What is tuned is read from such folders.
     guessed = _guessed(told) if trains and not tunes else []
     if any(one.kept == "durable" for one in guessed):
-        return guessed
+        return guessed, told.unread
     written, finished = _by_mounts(told)
     if written or tunes:
-        return written
+        return written, told.unread
+    unread = list(told.unread)
     mentions = Mentions(container, view)
     for place, seen, value in told.maybe:
         if trains and is_for_a_model(value, container, view, mentions):
             written.append(of_a_finished_model(seen.path, seen.value, place))
         else:
-            told.unread.append(Found("unknown", Evidence(seen.path, seen.value, _MAY_SAVE)))
-    if written or told.unread:
-        return written
-    return finished if finished and trains else guessed
+            unread.append(Found("unknown", Evidence(seen.path, seen.value, _MAY_SAVE)))
+    if written or unread:
+        return written, unread
+    return (finished if finished and trains else guessed), unread
 
 
 def _guessed(told: _Told) -> list[Found]:

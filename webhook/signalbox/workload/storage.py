@@ -21,17 +21,18 @@ OWN_DISK = "the container's own disk, gone with the Pod"
 # What names the thing behind a volume.
 _WHAT = ("claimName", "driver", "server")
 _PLACEHOLDER = "only a placeholder says where"
-NO_BUCKET = "names no bucket"
+_NO_BUCKET = "names no bucket"
 _HOST = re.compile(r"[A-Za-z0-9][^\s/]*+(?:/|\Z)")
 _NOT_IN_WORDS = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something is kept, in one word and in words for people."""
+    """Where something is kept, in one word and in words for people. ``nameless``: a URL of a store that names no bucket."""
 
     kept: Kept
     note: str
+    nameless: bool = False
 
 
 Volumes = dict[str, tuple[str, JsonObject]]
@@ -117,7 +118,9 @@ class Storage:
         if scheme == "file":
             return self.find("/" + rest.lstrip("/")) if rest.strip("/") else None
         if scheme in signs.schemes:
-            return Place("durable", "object store") if self._names_a_store(scheme, rest) else Place("unknown", NO_BUCKET)
+            if self._names_a_store(scheme, rest):
+                return Place("durable", "object store")
+            return Place("unknown", _NO_BUCKET, nameless=True)
         if scheme in ("http", "https"):
             host = rest.partition("/")[0].partition(":")[0].lower()
             # A domain holds what ends in it; a name of one word is that of a host or service.
