@@ -194,20 +194,3 @@ def test_the_secret_that_is_mounted_is_the_one_that_is_written() -> None:
     volumes = {volume["name"]: volume for volume in pod_of("deployment.yaml")["volumes"]}
     # Not optional: a Pod waits for its certificate instead of ending without one again and again.
     assert volumes["tls"]["secret"] == {"secretName": SERVING_SECRET, "defaultMode": 0o440}
-
-
-def test_of_a_key_that_stands_twice_the_last_one_counts_as_it_does_for_kubectl(tmp_path: Path) -> None:
-    file = tmp_path / "job.yaml"
-    file.write_text("kind: Job\nmetadata: {name: a}\nmetadata: {name: b}\n")
-    read = read_manifests([str(file)], last_counts=True)
-    assert [one.value["metadata"]["name"] for one in read.objects] == ["b"]
-    assert [str(one) for one in read.warnings] == [f"{file}:3:1: key 'metadata' stands here twice: the last one counts"]
-    assert read.problems == ()
-
-
-def test_a_policy_with_a_key_that_stands_twice_is_not_guessed_at(tmp_path: Path) -> None:
-    file = tmp_path / "policy.yaml"
-    file.write_text("kind: WorkloadPolicy\nspec: {}\nspec: {}\n---\nkind: Other\n")
-    read = read_manifests([str(file)])
-    assert [one.kind for one in read.objects] == ["Other"]
-    assert [str(one) for one in read.problems] == [f"{file}:3:1: key 'spec' stands here twice"]

@@ -2,12 +2,14 @@
 
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from signalbox.manifests import read_manifests
 from signalbox.source import SourceError, SourceProblem, read_documents, read_documents_leniently
 
 # (as written behind "a: ", as kubectl sends it)
@@ -427,3 +429,20 @@ def test_text_is_found_in_the_member_or_the_line_that_holds_it(path: tuple[str, 
     source += "folded: >\n  python\n  train.py\n"
     (document,) = read_documents(source, "job.yaml")
     assert document.position_of(path, text).line == line
+
+
+def test_of_a_key_that_stands_twice_the_last_one_counts_as_it_does_for_kubectl(tmp_path: Path) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text("kind: Job\nmetadata: {name: a}\nmetadata: {name: b}\n")
+    read = read_manifests([str(file)], last_counts=True)
+    assert [one.value["metadata"]["name"] for one in read.objects] == ["b"]
+    assert [str(one) for one in read.warnings] == [f"{file}:3:1: key 'metadata' stands here twice: the last one counts"]
+    assert read.problems == ()
+
+
+def test_a_policy_with_a_key_that_stands_twice_is_not_guessed_at(tmp_path: Path) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text("kind: WorkloadPolicy\nspec: {}\nspec: {}\n---\nkind: Other\n")
+    read = read_manifests([str(file)])
+    assert [one.kind for one in read.objects] == ["Other"]
+    assert [str(one) for one in read.problems] == [f"{file}:3:1: key 'spec' stands here twice"]
