@@ -14,7 +14,7 @@ from signalbox.policy.kind_document import EVERY, AcceleratorsEntry, KindSpec, T
 from signalbox.policy.signs_document import Metadata
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import Runs, mapping, members
-from signalbox.workload.naming import named
+from signalbox.workload.naming import read_name
 from signalbox.workload.signs import Signs
 from signalbox.workload.vocabulary import MAX_NAME, name_words
 
@@ -55,7 +55,7 @@ def suggest_kind(obj: JsonObject, signs: Signs) -> KindSpec | None:
     templates = [_template(obj, path) for path in _merged(specs)]
     spec = mapping(obj.get("spec"))
     accelerators, entrypoint = ([], None) if templates else (_accelerators(spec), _entrypoint(spec))
-    made_for = named(kind, signs).plain
+    made_for = read_name(kind, signs).plain
     try:
         return KindSpec.model_validate(
             {

@@ -16,7 +16,7 @@ from signalbox.workload.judgement import TRAINING_TYPES, Evidence
 from signalbox.workload.kinds.kind import members
 from signalbox.workload.may_work import may_work, says_another
 from signalbox.workload.meaning import Meaning, meaning_of
-from signalbox.workload.naming import named
+from signalbox.workload.naming import read_name
 from signalbox.workload.said import Said, Source, Strength
 from signalbox.workload.signs import Signs
 from signalbox.workload.vocabulary import MAX_NAME, Saying, name_words, option_name
@@ -52,21 +52,21 @@ def borne_out(container: ContainerView, view: "WorkloadView", ends: bool, answer
 def called_another(container: ContainerView, view: "WorkloadView") -> bool:
     """Whether object or container are called something that is no training: one image is there for each work of a project."""
     own = container.body.get("name")
-    if isinstance(own, str) and named(own, view.signs).another:
+    if isinstance(own, str) and read_name(own, view.signs).another:
         return True
-    of_object = named(_object_name(view)[1], view.signs)
+    of_object = read_name(_object_name(view)[1], view.signs)
     return of_object.refused or of_object.look
 
 
 def only_looks(view: "WorkloadView") -> bool:
     """Whether the object is called something that looks whether something works: ``gpu-healthcheck``."""
-    return named(_object_name(view)[1], view.signs).look
+    return read_name(_object_name(view)[1], view.signs).look
 
 
 def tuned(container: ContainerView, view: "WorkloadView") -> Evidence | None:
     """The name, or the model that is named, which says of what trains that it tunes one that exists."""
     for path, name in _names(container, view):
-        saying = named(name, view.signs).saying
+        saying = read_name(name, view.signs).saying
         if saying is not None and saying.says == "fine-tuning" and (container.accelerated or not saying.general):
             return Evidence(path, name[:MAX_NAME], saying.reason)
     return _base_model(container, view.signs)
@@ -125,7 +125,7 @@ def _object_name(view: "WorkloadView") -> tuple[Path, str]:
 
 
 def _saying(name: str, signs: Signs, accelerated: bool) -> Saying | None:
-    by_name = named(name, signs)
+    by_name = read_name(name, signs)
     if by_name.refused or by_name.part or by_name.look:
         return None
     if accelerated or by_name.plain is not None or by_name.saying is None or not by_name.saying.general:
@@ -140,7 +140,7 @@ def _bearing(said: Said, container: ContainerView, view: "WorkloadView", ends: b
     signs = view.signs
     answering = serves(container, signs, answers)
     if said.trains:
-        by_agent = container.accelerated and said.source == "name" and named(said.evidence.value, signs).agent
+        by_agent = container.accelerated and said.source == "name" and read_name(said.evidence.value, signs).agent
         if not ends and answering and not by_agent:
             # A service that is asked to train, or that people are trained with.
             return ""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from signalbox.workload.command import program_name
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.kinds.kind import members
-from signalbox.workload.naming import named
+from signalbox.workload.naming import read_name
 from signalbox.workload.signs import Signs
 from signalbox.workload.target import Target
 
@@ -20,7 +20,7 @@ def may_work(container: ContainerView, signs: Signs) -> bool:
     if not container.started:
         # A command that starts nothing only says something: `echo hello`.
         return container.unread or not (members(container.body.get("command")) or members(container.body.get("args")))
-    return any(target.role == "code" or not named(_stem(target), signs).look for target in _no_tools(container, signs))
+    return any(target.role == "code" or not read_name(_stem(target), signs).look for target in _no_tools(container, signs))
 
 
 def says_another(container: ContainerView, signs: Signs) -> bool:
@@ -34,7 +34,7 @@ def says_another(container: ContainerView, signs: Signs) -> bool:
     if last.role == "code":
         return True
     stem = _stem(last)
-    read = named(stem, signs)
+    read = read_name(stem, signs)
     return read.another or (read.thing and stem.lower() not in signs.commands.generic_scripts)
 
 

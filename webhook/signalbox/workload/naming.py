@@ -40,7 +40,7 @@ class Named(NamedTuple):
 _NOTHING = Named(None, None)
 
 
-def named(name: str, signs: Signs) -> Named:
+def read_name(name: str, signs: Signs) -> Named:
     """What a name says; names that were met are remembered."""
     known = signs.named
     found = known.get(name)

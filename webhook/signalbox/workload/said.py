@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from signalbox.fieldpath import Path
 from signalbox.workload.command import program_name
 from signalbox.workload.judgement import TRAINING_TYPES, Evidence
-from signalbox.workload.naming import Named, named
+from signalbox.workload.naming import Named, read_name
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Option, Started
 from signalbox.workload.vocabulary import MAX_NAME, Saying, name_words, option_name
@@ -130,7 +130,7 @@ def _by_name(started: Started, signs: Signs, accelerated: bool) -> Said | None:
         saying = types.of_module(name.lower())
         if saying is not None and name.lower() not in types.modules:
             # A package that does several things: `axolotl.cli.evaluate` evaluates.
-            by_stem = named(stem, signs).saying
+            by_stem = read_name(stem, signs).saying
             saying = by_stem if by_stem is not None and by_stem.rank < saying.rank else saying
         parent = name.rpartition(".")[0].rpartition(".")[2]
         shown = f"-m {name}"
@@ -146,7 +146,7 @@ def _by_name(started: Started, signs: Signs, accelerated: bool) -> Said | None:
         return None
     generic = stem.lower() in signs.commands.generic_scripts
     # What stands in a folder or package and says nothing by itself is named by that: `trainer/app.py`.
-    by_name = named(f"{parent} {stem}" if generic and parent else stem, signs)
+    by_name = read_name(f"{parent} {stem}" if generic and parent else stem, signs)
     weak = target.role == "program" or by_name.part or name.endswith(_OF_THE_WEB) or (generic and target.role == "script")
     best = _counts(by_name, accelerated)
     found = None if best is None else _named(best, by_name, path, shown, started, weak)
@@ -154,7 +154,7 @@ def _by_name(started: Started, signs: Signs, accelerated: bool) -> Said | None:
     if by_name.refused or (target.role == "program" and not accelerated):
         return found or _handed_over(started, signs, accelerated) or _ordered(started, subs, by_name.refused, signs)
     for sub in subs:
-        by_sub = named(sub, signs)
+        by_sub = read_name(sub, signs)
         best = _counts(by_sub, accelerated)
         if best is not None and (found is None or best.rank < found.saying.rank):
             shown = f"{shown} {sub}"
@@ -170,7 +170,7 @@ def _ordered(started: Started, subs: tuple[str, ...], refused: bool, signs: Sign
     target, words = started.target, started.invocation.words
     if refused or target is None or target.role != "program" or not subs:
         return None
-    by_sub, at = named(subs[0], signs), target.at + 2
+    by_sub, at = read_name(subs[0], signs), target.at + 2
     if not by_sub.order or by_sub.plain is None or not any(word[:2] == "--" for word in words[at : at + _MAX_SUB_COMMANDS]):
         return None
     return _named(by_sub.plain, by_sub, started.invocation.field(at - 1), f"{target.name} {subs[0]}", started, True)
@@ -186,7 +186,7 @@ def _given(started: Started, signs: Signs, accelerated: bool) -> Said | None:
     if first and first[0] in signs.names.errands:
         # `lint.py train.py` does something to it.
         return None
-    by_name = named(program_name(words[at]).rpartition(".")[0], signs)
+    by_name = read_name(program_name(words[at]).rpartition(".")[0], signs)
     saying = _counts(by_name, accelerated)
     return (
         None
@@ -208,7 +208,7 @@ def _handed_over(started: Started, signs: Signs, accelerated: bool) -> Said | No
     through = started.target.through if started.target is not None else ""
     if not through:
         return None
-    by_name = named(program_name(through).rpartition(".")[0] or program_name(through), signs)
+    by_name = read_name(program_name(through).rpartition(".")[0] or program_name(through), signs)
     saying = _counts(by_name, accelerated)
     return None if saying is None else _named(saying, by_name, started.invocation.field(0), through, started, True)
 
@@ -219,7 +219,7 @@ def _takes_back(started: Started, signs: Signs) -> bool:
     if target is None or target.role not in ("script", "module"):
         return False
     file = program_name(target.name)
-    return named(file.rpartition(".")[2 if target.role == "module" else 0] or file, signs).refused
+    return read_name(file.rpartition(".")[2 if target.role == "module" else 0] or file, signs).refused
 
 
 def _only_asks(started: Started, said: Said, signs: Signs) -> bool:
@@ -286,7 +286,7 @@ def _by_options(started: Started, signs: Signs) -> _Options:
         if meaning.selects or meaning.choice:
             saying, strength = signs.types.switches.get(option_name(option.value)), Strength.NAMED
             if saying is None and meaning.selects:
-                saying = named(option.value, signs).saying
+                saying = read_name(option.value, signs).saying
         else:
             saying, strength = meaning.type, Strength.WEAK
         if saying is None or option.value.lower() in _SWITCHED_OFF:

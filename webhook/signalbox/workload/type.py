@@ -14,7 +14,7 @@ from signalbox.workload.distributed import is_distributed as is_distributed
 from signalbox.workload.judgement import TYPES, Evidence, Judgement
 from signalbox.workload.labels import TYPE_LABEL
 from signalbox.workload.may_work import may_work
-from signalbox.workload.naming import named
+from signalbox.workload.naming import read_name
 from signalbox.workload.said import Said, Strength
 from signalbox.workload.signs import Signs
 from signalbox.workload.vocabulary import Saying
@@ -100,7 +100,7 @@ def _left_out(speakers: list[ContainerView]) -> tuple[Evidence, ...]:
 
 def _by_reference(view: "WorkloadView", field: Path) -> Said | None:
     name = value_at(view.object, field)
-    saying = named(name, view.signs).saying if isinstance(name, str) else None
+    saying = read_name(name, view.signs).saying if isinstance(name, str) else None
     if saying is None or saying.general:
         return None
     return Said(saying, Evidence(field, name, saying.reason), Strength.WEAK)

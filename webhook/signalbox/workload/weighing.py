@@ -12,7 +12,7 @@ from signalbox.workload.borne_out import borne_out, called, called_another, only
 from signalbox.workload.containers import TOO_LONG, ContainerView
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import members
-from signalbox.workload.naming import named
+from signalbox.workload.naming import read_name
 from signalbox.workload.said import Said, Strength
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Started
@@ -222,11 +222,11 @@ def _by_image(container: ContainerView, signs: Signs, ends: bool) -> Said | None
     by_name = None
     if saying is None and _runs_its_own(container):
         repository, _, tag = image.partition("@")[0].rpartition("/")[2].partition(":")
-        by_name = named(repository, signs)
+        by_name = read_name(repository, signs)
         saying = by_name.saying if container.accelerated else by_name.plain
         if saying is None and not by_name.refused and tag.isalpha():
             # `credit-risk:inference`: one image for each work of a project.
-            saying = named(tag, signs).plain
+            saying = read_name(tag, signs).plain
     if saying is not None and by_name is not None and saying.says in _USES_A_MODEL and members(container.body.get("args")):
         # Given options, it may do anything with the model that it is named for: convert it, load it somewhere.
         return None
