@@ -91,7 +91,7 @@ def called(container: ContainerView, view: "WorkloadView") -> Said | None:
     another = called_another(container, view)
     first: Said | None = None
     for path, name in _names(container, view):
-        saying = _saying(name, view.signs, container.accelerated)
+        saying = _saying(name, view.signs, container.may_hold)
         if saying is None or (another and saying.says in TRAINING_TYPES):
             continue
         source: Source = "image" if path[-1] == "image" else "name"
@@ -140,11 +140,11 @@ def _bearing(said: Said, container: ContainerView, view: "WorkloadView", ends: b
     signs = view.signs
     answering = serves(container, signs, answers)
     if said.trains:
-        by_agent = container.accelerated and said.source == "name" and read_name(said.evidence.value, signs).agent
+        by_agent = container.may_hold and said.source == "name" and read_name(said.evidence.value, signs).agent
         if not ends and answering and not by_agent:
             # A service that is asked to train, or that people are trained with.
             return ""
-        if container.accelerated and (ends or (by_agent and not answering)):
+        if container.may_hold and (ends or (by_agent and not answering)):
             return "runs to its end on accelerators" if ends else "holds accelerators and answers nobody"
         return _like_training(container, view, ends, by_agent)
     if said.saying.says == "interactive" and not ends:
@@ -152,7 +152,7 @@ def _bearing(said: Said, container: ContainerView, view: "WorkloadView", ends: b
         return "listens where its like do" if port is not None and port.saying.says == "interactive" else ""
     if said.saying.says in _SERVES and not ends:
         return "answers requests" if answering and not said.saying.general else ""
-    return "runs on accelerators" if ends and container.accelerated and said.saying.says in _ON_ACCELERATORS else ""
+    return "runs on accelerators" if ends and container.may_hold and said.saying.says in _ON_ACCELERATORS else ""
 
 
 def _like_training(container: ContainerView, view: "WorkloadView", ends: bool, by_agent: bool) -> str:
@@ -177,7 +177,7 @@ def _like_training(container: ContainerView, view: "WorkloadView", ends: bool, b
                 return f"is told by {name[:MAX_NAME]} what to save"
     if len(met) > 1 and any(met.values()):
         return f"has the settings {' and '.join([name[:MAX_NAME] for name in met][:2])} of training"
-    if (few or by_agent or (often and container.accelerated)) and _keeps_checkpoints(container, signs):
+    if (few or by_agent or (often and container.may_hold)) and _keeps_checkpoints(container, signs):
         return "has a folder for checkpoints"
     return "its Pods are told how to meet" if view.distributed else ""
 

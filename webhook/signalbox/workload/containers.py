@@ -118,6 +118,11 @@ class ContainerView:
             self._accelerated = holds_accelerators(self.body, self.template, self._signs)
         return self._accelerated
 
+    @property
+    def may_hold(self) -> bool:
+        """Whether it holds accelerators, or may hold those of a cluster that stands and that it is submitted to."""
+        return self.accelerated or (self.template.virtual and self.template.partial)
+
     def place(self, section: str, index: int) -> Path:
         """Where a member of ``env`` or ``volumeMounts`` stands."""
         elsewhere = self._program.gathered.get(section, ()) if self._program is not None else ()
@@ -169,8 +174,7 @@ class ContainerView:
     def said(self) -> tuple[Said | None, ...]:
         """What each of ``started`` says about the type."""
         if self._said is None:
-            # What is submitted to a cluster that stands has the accelerators of that.
-            held = self.accelerated or (self.template.virtual and self.template.partial)
+            held = self.may_hold
             self._said = tuple([what_it_says(started, self._signs, held) for started in self.started])
         return self._said
 
