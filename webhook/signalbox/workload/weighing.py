@@ -238,7 +238,10 @@ def _by_image(container: ContainerView, signs: Signs, ends: bool) -> Said | None
 
 def _is_beside(image: str, signs: Signs) -> bool:
     """Whether an image is of something that goes with what it names: ``model-server-exporter``, ``notebook-controller``."""
-    words = name_words(image.partition("@")[0].rpartition("/")[2].partition(":")[0][:MAX_NAME])
+    name = image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+    if not read_name(name, signs).thing:
+        return False
+    words = name_words(name[:MAX_NAME])
     if len(words) < 2 or words[-1] not in signs.names.things or words[-1] in signs.types.words:
         return False
     return all("_".join(words[-length:]) not in signs.types.images for length in range(1, MAX_PHRASE + 1))
