@@ -50,10 +50,7 @@ def progress_of(container: ContainerView, view: "WorkloadView", workers: Workers
     if container.mounts and _are(found, "ephemeral", "none"):
         linked = linked_elsewhere(container, view, told.lost)
         found = found if linked is None else [Found("unknown", linked)]
-    if _are(found, "none"):
-        # Whatever it may be for, what is put there does not last.
-        found += [one for one in told.when_saving if one.kept == "ephemeral"] or unread
-    return found
+    return found + unread if _are(found, "none") else found
 
 
 class _Told:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 _FINISHED = "the finished model's folder; nothing says that progress is saved on the way"
 _ONLY_READ = "named for what a run writes, but only options that read name anything in it"
-# What the container's own disk holds is no volume, and may come with the image.
-_OF_ITS_OWN = ("emptyDir", "hostPath", "ephemeral")
 # More folders of models than anybody mounts.
 _MOST = 16
 _NO_VOLUME: tuple[str, JsonObject] = ("", {})
@@ -57,7 +55,10 @@ def named_mounts(container: ContainerView, view: "WorkloadView", find: Find) -> 
         place = find(path)
         if place is None or place.kept == "none":
             continue
-        if place.kept == "ephemeral" and (named != "written" or source not in _OF_ITS_OWN):
+        if place.kept == "ephemeral" and not (
+            named == "written" and (source == "emptyDir" or _is_for_checkpoints(path, signs))
+        ):
+            # The folder of a node may be one that all nodes share, and hold anything.
             continue
         where: Path = container.place("volumeMounts", index)
         folder = path.rstrip("/")
@@ -119,6 +120,10 @@ def _named(path: str, signs: CheckpointSigns, sub_path: Any = None, volume: Any 
         data = not signs.mounts_of_data.isdisjoint(words)
         return "" if data and signs.mounts.intersection(of_volume) <= signs.mounts_weak else "written"
     return "model" if "_".join(words) in signs.model_mounts else ""
+
+
+def _is_for_checkpoints(path: str, signs: CheckpointSigns) -> bool:
+    return not signs.subjects.isdisjoint(_words(path.rstrip("/").rpartition("/")[2]))
 
 
 def _words(name: Any) -> tuple[str, ...]:
