@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from signalbox.fieldpath import Path, format_path
-from signalbox.policy.kind_document import EVERY, AcceleratorsEntry, KindSpec, TemplateEntry
+from signalbox.policy.kind_document import EVERY, KindSpec
 from signalbox.policy.signs_document import Metadata
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import Runs, mapping, members
@@ -119,7 +119,8 @@ def _only_difference(one: Path, other: Path) -> int | None:
     return different[0] if len(different) == 1 and isinstance(one[different[0]], str) else None
 
 
-def _template(obj: JsonObject, found: tuple[tuple[str, ...], Path]) -> TemplateEntry:
+def _template(obj: JsonObject, found: tuple[tuple[str, ...], Path]) -> JsonObject:
+    """A TemplateEntry, not validated yet: keys of an object may be such as no path can name."""
     steps, path = found
     pods = []
     for end in range(len(path)):
@@ -128,7 +129,7 @@ def _template(obj: JsonObject, found: tuple[tuple[str, ...], Path]) -> TemplateE
         if count is not None:
             pods.append(format_path((*steps[:end], count)))
     inline = len(path) < 2 or path[-1] != "spec"
-    return TemplateEntry(path=format_path(steps if inline else steps[:-1]), pods=pods, inline=inline)
+    return {"path": format_path(steps if inline else steps[:-1]), "pods": pods, "inline": inline}
 
 
 def _is_count(value: Any) -> bool:
@@ -145,13 +146,13 @@ def _runs(kind: str, pod_specs: list[Any]) -> Runs:
     return "forever" if _FOREVER.intersection(words) else "open"
 
 
-def _accelerators(spec: JsonObject) -> list[AcceleratorsEntry]:
-    """A number of GPUs beside no container at all; which resource they are is not told."""
+def _accelerators(spec: JsonObject) -> list[JsonObject]:
+    """A number of GPUs beside no container at all, as an AcceleratorsEntry; which resource they are is not told."""
     found = []
     for path, here in _shallow(spec):
         name = next((one for one in _GPUS if _is_count(here.get(one))), None)
         if name is not None:
-            found.append(AcceleratorsEntry(path=format_path((*path, name)), resource=_RESOURCE))
+            found.append({"path": format_path((*path, name)), "resource": _RESOURCE})
     return found[:1]
 
 

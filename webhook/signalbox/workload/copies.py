@@ -7,7 +7,8 @@ only comes after the run is none on the way.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from signalbox.workload.containers import ContainerView, native_sidecars
+from signalbox.workload.container_reading import native_sidecars
+from signalbox.workload.containers import ContainerView
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.started import Started
 from signalbox.workload.storage import LONGEST_PATH, Place, Storage, same_place

@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING, Literal
 
 from signalbox.fieldpath import Path
-from signalbox.workload.containers import ContainerView, prepared_by
+from signalbox.workload.container_reading import prepared_by
+from signalbox.workload.containers import ContainerView
 from signalbox.workload.meaning import meaning_of
 from signalbox.workload.signs import Signs
 from signalbox.workload.storage import LONGEST_PATH, Storage

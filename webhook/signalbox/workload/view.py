@@ -13,7 +13,8 @@ from signalbox.review import JsonObject
 from signalbox.workload import checkpoint, framework, resume, spot
 from signalbox.workload import type as type_judgement
 from signalbox.workload.accelerators import Accelerators, TemplateAccelerators, sum_accelerators, template_accelerators
-from signalbox.workload.containers import ContainerView, read_containers
+from signalbox.workload.container_reading import read_containers
+from signalbox.workload.containers import ContainerView
 from signalbox.workload.copies import Copy, read_copies
 from signalbox.workload.judgement import TRAINING_TYPES, Judgement
 from signalbox.workload.kinds.kind import PodTemplate, WorkloadKind, mapping, members

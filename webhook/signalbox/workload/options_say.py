@@ -1,0 +1,66 @@
+"""What the options of a program say of its work: ``--epochs 3``, ``--eval-only``, ``--mode eval``."""
+
+from typing import NamedTuple
+
+from signalbox.workload.judgement import TRAINING_TYPES
+from signalbox.workload.naming import read_name
+from signalbox.workload.said import Said, Strength, said_by
+from signalbox.workload.signs import Signs
+from signalbox.workload.started import Option, Started
+from signalbox.workload.vocabulary import Saying, option_name
+
+_SWITCHED_ON = frozenset({"", "true", "1", "yes", "on"})
+_SWITCHED_OFF = frozenset({"false", "0", "no", "none", "off"})
+
+
+class Options(NamedTuple):
+    """What options say (``best``), the work that switches turn on instead of training (``chosen``), whether they turn training
+    off, and whether any of them is one of training.
+    """
+
+    best: Said | None
+    chosen: Said | None
+    off: bool
+    train: bool
+
+
+def by_options(started: Started, signs: Signs) -> Options:
+    """What they say together."""
+    best: Said | None = None
+    chosen: Said | None = None
+    on = off = train = False
+    for option in started.options:
+        if option.at < started.at:
+            continue
+        saying: Saying | None
+        meaning = option.meaning
+        if meaning.switch is not None:
+            turned = _turned(option)
+            if meaning.switch.says in TRAINING_TYPES:
+                on, off = on or turned is True, off or turned is False
+            elif turned and (chosen is None or meaning.switch.rank < chosen.saying.rank):
+                path, shown = started.invocation.field(option.at), started.shown(option)
+                # `--eval-only` says so alone, `--test` and `--do_eval` only beside a sign that this is a program that trains.
+                chosen = said_by(meaning.switch, path, shown, started, Strength.NAMED, backed=meaning.alone)
+        if meaning.selects or meaning.choice:
+            saying, strength = signs.types.switches.get(option_name(option.value)), Strength.NAMED
+            if saying is None and meaning.selects:
+                saying = read_name(option.value, signs).saying
+        else:
+            saying, strength = meaning.type, Strength.WEAK
+        if saying is None or option.value.lower() in _SWITCHED_OFF:
+            continue
+        train = train or saying.says in TRAINING_TYPES
+        if best is None or (-strength, saying.rank) < (-best.strength, best.saying.rank):
+            best = said_by(saying, started.invocation.field(option.at), started.shown(option), started, strength)
+    return Options(best, None if on else chosen, off and not on, train)
+
+
+def _turned(option: Option) -> bool | None:
+    value = option.value.lower()
+    if value in _SWITCHED_OFF:
+        return False
+    if value in _SWITCHED_ON or (not option.joined and value[:1] == "-"):
+        return True
+    # An option of one word may take a value (`--test data.csv`), and what follows another is none of its own.
+    return True if option.meaning.several_words and not option.joined else None

@@ -1,0 +1,228 @@
+"""What one started program says by a vocabulary of types: the reading behind the type judgement."""
+
+import re
+
+from signalbox.fieldpath import Path
+from signalbox.workload.command import program_name
+from signalbox.workload.judgement import TRAINING_TYPES
+from signalbox.workload.naming import Named, read_name
+from signalbox.workload.options_say import by_options
+from signalbox.workload.said import Said, Strength, said_by
+from signalbox.workload.signs import Signs
+from signalbox.workload.started import Started
+from signalbox.workload.vocabulary import MAX_NAME, Saying, name_words
+
+_SUB_COMMAND = re.compile(r"[a-z][a-z0-9_:-]*+\Z")
+_MAX_SUB_COMMANDS = 2
+_SCRIPT = (".py", ".sh")
+# Scripts of languages for the web: what they are called says little about training.
+_OF_THE_WEB = (".js", ".mjs", ".cjs", ".ts", ".rb", ".php", ".pl")
+# What a program text does in the end: it may load and prepare before it trains, and train before it serves.
+PRECEDENCE_IN_CODE = (
+    "inference",
+    "fine-tuning",
+    "training",
+    "evaluation",
+    "benchmark",
+    "batch-inference",
+    "data-processing",
+    "interactive",
+)
+
+
+def what_it_says(started: Started, signs: Signs, accelerated: bool) -> Said | None:
+    """The type that one invocation speaks for, the specific before the general."""
+    target = started.target
+    if target is not None and target.role == "program" and target.name in signs.commands.utilities:
+        return None
+    # What a launcher starts has the accelerators of other Pods, where it has none of its own.
+    said = _by_name(started, signs, accelerated or (target is not None and bool(target.launchers)))
+    if said is not None and _only_asks(started, said, signs):
+        return None
+    if said is not None and not said.trains and said.saying.says != "batch-inference":
+        return said
+    by_option, chosen, off, train = by_options(started, signs)
+    if said is not None and not said.trains:
+        # `stock_prediction.py --epochs 400` learns to predict.
+        learns = by_option is not None and by_option.trains and said.strength is Strength.NAMED and chosen is None and not off
+        return by_option if learns else said
+    if said is None and by_option is not None and by_option.saying.says == "fine-tuning" and _takes_back(started, signs):
+        # `score_reward_model.py --lora x`: an adapter is given to what uses one, too.
+        return None
+    if said is not None or by_option is None or by_option.trains:
+        # `train.py --epochs 3 --evaluate` trains and evaluates then; `--eval-only` says that it does nothing else.
+        trains_too = chosen is not None and not chosen.backed and said is not None and train
+        if chosen is not None and not trains_too and (said is not None or by_option is not None or chosen.backed):
+            return chosen._replace(backed=False)
+        if off:
+            return None
+    if said is None:
+        found = by_option or _by_launcher(started, signs)
+        return None if found is not None and found.saying.general and not accelerated else found
+    if by_option is not None:
+        # `train.py --mode eval` evaluates and `train.py --lora_r 8` fine-tunes: an option is more specific than "train".
+        specific = by_option.saying.says == "fine-tuning" or by_option.strength is Strength.NAMED
+        if said.saying.says == "training" and specific:
+            return by_option
+        if not by_option.trains and by_option.strength is Strength.NAMED:
+            return by_option
+    backed = (by_option is not None and by_option.trains) or (target is not None and bool(target.launchers))
+    return said._replace(backed=True) if backed else said
+
+
+def _by_name(started: Started, signs: Signs, accelerated: bool) -> Said | None:
+    target, types = started.target, signs.types
+    if target is None:
+        return None
+    invocation = started.invocation
+    path = invocation.field(min(target.at, len(invocation.words) - 1))
+    if target.role == "code":
+        in_code = [one for one in types.of_code(target.name) if accelerated or not one[0].general]
+        if not in_code:
+            return None
+        spoken, piece = min(in_code, key=lambda one: PRECEDENCE_IN_CODE.index(one[0].says))
+        return said_by(spoken, path, _code_line(target.name, piece), started)
+    if target.through:
+        # What is known speaks for itself, whatever it is handed: `neuron_parallel_compile torchrun train.py`.
+        known = types.of_command((program_name(target.through).lower(),))
+        if known is not None:
+            return said_by(known, invocation.field(0), target.through, started)
+    name, shown = target.name, target.name
+    saying: Saying | None
+    subs = _sub_commands(started)
+    if target.role == "module":
+        stem = name.rpartition(".")[2]
+        saying = types.of_module(name.lower())
+        if saying is not None and name.lower() not in types.modules:
+            # A package that does several things: `axolotl.cli.evaluate` evaluates.
+            by_stem = read_name(stem, signs).saying
+            saying = by_stem if by_stem is not None and by_stem.rank < saying.rank else saying
+        parent = name.rpartition(".")[0].rpartition(".")[2]
+        shown = f"-m {name}"
+    else:
+        file = program_name(name)
+        stem = file.rpartition(".")[0] if target.role == "script" and "." in file else file
+        folder = name.rpartition("/")[0].rpartition("/")[2]
+        parent = folder if target.role == "script" else ""
+        saying = types.of_command((file.lower(), *subs)) if file else None
+    if saying is not None:
+        return None if saying.general and not accelerated else said_by(saying, path, " ".join((shown, *subs)), started)
+    if target.role == "program" and (name in signs.commands.utilities or name.startswith("-")):
+        return None
+    generic = stem.lower() in signs.commands.generic_scripts
+    # What stands in a folder or package and says nothing by itself is named by that: `trainer/app.py`.
+    by_name = read_name(f"{parent} {stem}" if generic and parent else stem, signs)
+    weak = target.role == "program" or by_name.part or name.endswith(_OF_THE_WEB) or (generic and target.role == "script")
+    best = _counts(by_name, accelerated)
+    found = None if best is None else _named(best, by_name, path, shown, started, weak)
+    # The words after a program that is not known may be anything; nor does one say more of what trains for others.
+    if by_name.refused or (target.role == "program" and not accelerated):
+        return found or _handed_over(started, signs, accelerated) or _ordered(started, subs, by_name.refused, signs)
+    for sub in subs:
+        by_sub = read_name(sub, signs)
+        best = _counts(by_sub, accelerated)
+        if best is not None and (found is None or best.rank < found.saying.rank):
+            shown = f"{shown} {sub}"
+            found = _named(best, by_sub, path, shown, started, target.role == "program")
+    if found is None and accelerated and subs and subs[0] in types.switches:
+        # `main.py test`: a sub-command that is the plain name of a work.
+        return said_by(types.switches[subs[0]], path, f"{shown} {subs[0]}", started, Strength.NAMED)
+    return found or _handed_over(started, signs, accelerated) or _given(started, signs, accelerated)
+
+
+def _ordered(started: Started, subs: tuple[str, ...], refused: bool, signs: Signs) -> Said | None:
+    """The plain order to train, with options to it, given to a program that is not known: `pipeline train --data x`."""
+    target, words = started.target, started.invocation.words
+    if refused or target is None or target.role != "program" or not subs:
+        return None
+    by_sub, at = read_name(subs[0], signs), target.at + 2
+    if not by_sub.order or by_sub.plain is None or not any(word[:2] == "--" for word in words[at : at + _MAX_SUB_COMMANDS]):
+        return None
+    return _named(by_sub.plain, by_sub, started.invocation.field(at - 1), f"{target.name} {subs[0]}", started, True)
+
+
+def _given(started: Started, signs: Signs, accelerated: bool) -> Said | None:
+    """What a script says of training that another script is given first: `launch.py train.py config.yml`."""
+    target, words = started.target, started.invocation.words
+    at = target.at + 1 if target is not None and target.role == "script" else len(words)
+    if target is None or at >= len(words) or not words[at].endswith(_SCRIPT):
+        return None
+    first = name_words(program_name(target.name)[:MAX_NAME])
+    if first and first[0] in signs.names.errands:
+        # `lint.py train.py` does something to it.
+        return None
+    by_name = read_name(program_name(words[at]).rpartition(".")[0], signs)
+    saying = _counts(by_name, accelerated)
+    return (
+        None
+        if saying is None or saying.says not in TRAINING_TYPES
+        else _named(saying, by_name, started.invocation.field(at), words[at], started, True)
+    )
+
+
+def _counts(name: Named, accelerated: bool) -> Saying | None:
+    return name.saying if accelerated else name.plain
+
+
+def _named(saying: Saying, name: Named, path: Path, shown: str, started: Started, weak: bool) -> Said:
+    return said_by(saying, path, shown, started, Strength.WEAK if weak else Strength.NAMED, order=name.order)
+
+
+def _handed_over(started: Started, signs: Signs, accelerated: bool) -> Said | None:
+    """What a script says that another program was handed to: `train.sh python main.py`."""
+    through = started.target.through if started.target is not None else ""
+    if not through:
+        return None
+    by_name = read_name(program_name(through).rpartition(".")[0] or program_name(through), signs)
+    saying = _counts(by_name, accelerated)
+    return None if saying is None else _named(saying, by_name, started.invocation.field(0), through, started, True)
+
+
+def _takes_back(started: Started, signs: Signs) -> bool:
+    """Whether a script's name says that it is about training and does none."""
+    target = started.target
+    if target is None or target.role not in ("script", "module"):
+        return False
+    file = program_name(target.name)
+    return read_name(file.rpartition(".")[2 if target.role == "module" else 0] or file, signs).refused
+
+
+def _only_asks(started: Started, said: Said, signs: Signs) -> bool:
+    """Whether a program is only asked something: `vllm --version`, `ollama list`, `train.py --help`."""
+    if said.trains:
+        last = started.invocation.words[-1]
+        return last[:1] == "-" and last in signs.commands.asks
+    if said.saying.says != "inference" or started.target is None:
+        return False
+    after = started.target.at + 1
+    words = started.invocation.words[after : after + _MAX_SUB_COMMANDS]
+    return any(word in signs.commands.asks for word in words)
+
+
+def _by_launcher(started: Started, signs: Signs) -> Said | None:
+    """What a launcher says that starts but one sort of work (`horovodrun`), where the program it starts says nothing."""
+    if started.target is None or not started.target.launchers:
+        return None
+    for launcher in started.target.launchers:
+        saying = signs.types.commands.get(launcher)
+        if saying is not None:
+            return said_by(saying, started.invocation.field(0), launcher, started, Strength.WEAK)
+    return None
+
+
+def _sub_commands(started: Started) -> tuple[str, ...]:
+    assert started.target is not None  # noqa: S101  callers have looked
+    found: list[str] = []
+    after = started.target.at + 1
+    for word in started.invocation.words[after : after + _MAX_SUB_COMMANDS]:
+        if not _SUB_COMMAND.match(word):
+            break
+        found.append(word)
+    return tuple(found)
+
+
+def _code_line(code: str, piece: str) -> str:
+    """The line of a program text that holds ``piece``."""
+    at = code.find(piece)
+    end = code.find("\n", at)
+    return code[code.rfind("\n", 0, at) + 1 : end if end >= 0 else len(code)].strip()
