@@ -1,14 +1,18 @@
 """A type that only a name tells: it warns where it would refuse, and lets nobody off."""
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from signalbox.check.table import CHECKS
 from signalbox.engine import mutate
+from signalbox.engine import unnamed as unnamed_module
 from signalbox.finding import Result
 from signalbox.policy.mode import Mode
 from signalbox.workload.judgement import TYPES
+from signalbox.workload.type import infer_type
 from tests.judgement_cases import cases, manifest_of
 from tests.manifests import pod_spec
 from tests.world import NOW, judged, policy, request, setup, yaml
@@ -268,3 +272,38 @@ def test_a_fault_of_a_rules_expression_refuses_nobody_for_a_name() -> None:
     outcome = judged(setup(policy(body)), request(job("retrain")))
     assert outcome.response.allowed
     assert [(found.result, found.mode) for found in outcome.findings] == [(Result.ERROR, Mode.WARN)]
+
+
+def test_what_many_problems_rest_on_is_found_out_once_a_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = 0
+    check = CHECKS["image-tag"]
+
+    def counted(*arguments: Any) -> Any:
+        nonlocal runs
+        runs += 1
+        return check.run(*arguments)
+
+    monkeypatch.setitem(CHECKS, "image-tag", replace(check, run=counted))
+    many = job("x", "train.py")
+    containers = pod_spec(many)["containers"]
+    containers += [{"name": f"c{number}", "image": f"r/a{number}:1"} for number in range(100)]
+    assert not answer(all_but("interactive"), many).allowed
+    # Once as it is, and once as if nothing told its type.
+    assert runs == 2
+
+
+def test_what_an_old_object_would_be_under_another_name_is_worked_out_once_for_all_rules(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    inferred = 0
+
+    def counted(view: Any) -> Any:
+        nonlocal inferred
+        inferred += 1
+        return infer_type(view)
+
+    monkeypatch.setattr(unnamed_module, "infer_type", counted)
+    rules = ", ".join(TIME.replace("name: time", f"name: time-{number}") for number in range(50))
+    answer(for_training(rules), job("retrain", gpus=2), job("retrain"))
+    # Of the old object and of the new one.
+    assert inferred == 2

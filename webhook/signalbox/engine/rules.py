@@ -1,6 +1,6 @@
 """From policies and one workload to findings."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -161,9 +161,10 @@ def _apply(policy: Policy, rule: Rule, matches: bool | None, when: bool | None, 
         # Whether it is excepted is not known, and nobody is refused on a guess.
         yield _unknown(rule, mode, exception)
     else:
-        for problem in worse:
-            finding = _finding(rule, min(mode, problem.at_most), Result.FAIL, problem)
-            rests = finding.refuses and not finding.by_type and _rests_on_type(policy, rule, problem.key, hearing)
+        refused = [_finding(rule, min(mode, problem.at_most), Result.FAIL, problem) for problem in worse]
+        standing = _standing_untyped(policy, rule, refused, hearing)
+        for finding in refused:
+            rests = standing is not None and finding.refuses and finding.key not in standing
             yield replace(finding, by_type=True) if rests else finding
         if unknown:
             yield _unknown(rule, mode, unknown)
@@ -201,15 +202,18 @@ def _taken_for(view: WorkloadView, hearing: Hearing) -> Hearing:
     return replace(hearing, subject=replace(hearing.subject, view=view), checked=replace(hearing.checked, view=view))
 
 
-def _rests_on_type(policy: Policy, rule: Rule, key: str, hearing: Hearing) -> bool:
-    """Whether a rule that refuses would not, if nothing told the type."""
+def _standing_untyped(policy: Policy, rule: Rule, found: list[Finding], hearing: Hearing) -> Collection[str] | None:
+    """The keys of the problems that a rule would refuse for, if nothing told the type; None where that makes no difference."""
     view = hearing.subject.view
     if not _asks_for_type(policy, rule) or view.type.state is None or view.type.declared:
-        return False
+        return None
+    if all(finding.by_type or not finding.refuses for finding in found):
+        return None
     other = _taken_for(untyped(view), hearing)
     if effective_mode(rule, other.subject, hearing.now, hearing.cap) is not Mode.ENFORCE:
-        return True
-    return key not in _problems_by_key(policy, rule, other.subject, other.checked)
+        return ()
+    # A rule may find hundreds of problems: the check is run again once, not for each of them.
+    return _problems_by_key(policy, rule, other.subject, other.checked)
 
 
 def _asks_for_type(policy: Policy, rule: Rule) -> bool:

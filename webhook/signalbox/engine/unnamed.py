@@ -21,6 +21,8 @@ from signalbox.workload.view import WorkloadView
 _UNTYPED = Judgement(None)
 # No word that a policy can write.
 _SOME_TYPE = Judgement("some other")
+# Kept with the view, as its judgements are.
+_UNNAMED = "unnamed"
 _HANGS_ON_TYPE = ("checkpoint", "resume")
 _PROBLEMS = (Result.FAIL, Result.SKIP, Result.UNCHANGED)
 
@@ -39,9 +41,13 @@ def unnamed(view: WorkloadView) -> tuple[WorkloadView, ...]:
     """
     if not is_thin(view):
         return ()
-    inferred = infer_type(_without_names(view))
-    told = (inferred,) if inferred.state is not None and not inferred.thin else (_UNTYPED, _SOME_TYPE)
-    return tuple([_taken_for(judgement, view) for judgement in told])
+    known: tuple[WorkloadView, ...] | None = view.__dict__.get(_UNNAMED)
+    if known is None:
+        inferred = infer_type(_without_names(view))
+        told = (inferred,) if inferred.state is not None and not inferred.thin else (_UNTYPED, _SOME_TYPE)
+        # Of an old object every rule asks.
+        known = view.__dict__[_UNNAMED] = tuple([_taken_for(judgement, view) for judgement in told])
+    return known
 
 
 def untyped(view: WorkloadView) -> WorkloadView:
