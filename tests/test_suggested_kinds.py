@@ -24,7 +24,20 @@ spec:
 """
 SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=8)
 KEYS = st.sampled_from(
-    ["spec", "template", "containers", "image", "replicas", "kind", "apiVersion", "roles", "gpu", "command", "*"]
+    [
+        "spec",
+        "template",
+        "restartPolicy",
+        "containers",
+        "image",
+        "replicas",
+        "kind",
+        "apiVersion",
+        "roles",
+        "gpu",
+        "command",
+        "*",
+    ]
 )
 
 

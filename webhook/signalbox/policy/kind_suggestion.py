@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from signalbox.fieldpath import Path, format_path
 from signalbox.policy.kind_document import EVERY, KindSpec
+from signalbox.policy.resources import GROUP
 from signalbox.policy.signs_document import Metadata
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import Runs, mapping, members
@@ -40,6 +41,8 @@ _COUNTS = (
 _GPUS = ("gpu", "gpus", "numGpus", "gpuCount")
 _ENTRYPOINTS = ("entrypoint", "command")
 _RESOURCE = "nvidia.com/gpu"
+# What says of an object who it is and how it fares; copies of its templates may stand there.
+_NO_PART = ("metadata", "status")
 _ONCE = frozenset({"job", "run", "task", "workflow", "pipeline", "experiment", "trial", "sweep", "benchmark", "training"})
 _SCHEDULED = frozenset({"cron", "scheduled", "schedule"})
 _FOREVER = frozenset({"service", "server", "serving", "deployment", "set", "rollout", "endpoint", "app", "application"})
@@ -49,10 +52,10 @@ def suggest_kind(obj: JsonObject, signs: Signs) -> KindSpec | None:
     """What a ``WorkloadKind`` would say of the object's kind; None where nothing in it looks like what makes Pods."""
     group, _, version = str(obj.get("apiVersion") or "").rpartition("/")
     kind = obj.get("kind")
-    if not version or not isinstance(kind, str) or len(kind) > MAX_NAME:
+    if not version or group == GROUP or not isinstance(kind, str) or len(kind) > MAX_NAME:
         return None
     specs = [path for path, _ in zip(_pod_specs(obj), range(_MOST_TEMPLATES), strict=False)]
-    templates = [_template(obj, path) for path in _merged(specs)]
+    templates = [_template(obj, steps, paths) for steps, paths in _merged(obj, specs)]
     spec = mapping(obj.get("spec"))
     accelerators, entrypoint = ([], None) if templates else (_accelerators(spec), _entrypoint(spec))
     made_for = read_name(kind, signs).plain
@@ -61,7 +64,7 @@ def suggest_kind(obj: JsonObject, signs: Signs) -> KindSpec | None:
             {
                 "group": group,
                 "kind": kind,
-                "runs": _runs(kind, [_at(obj, path) for path in specs]),
+                "runs": _runs(kind, [_at(obj, path) for path in specs], signs),
                 "templates": templates,
                 "accelerators": accelerators,
                 "entrypoint": entrypoint,
@@ -75,7 +78,8 @@ def suggest_kind(obj: JsonObject, signs: Signs) -> KindSpec | None:
 
 def suggested_document(spec: KindSpec) -> JsonObject:
     """The document to write down."""
-    name = Metadata(name=spec.kind.lower())
+    # Two groups may have a kind of one name.
+    name = Metadata(name=f"{spec.kind.lower()}.{spec.group}")
     return {
         "apiVersion": "policy.workload.ai/v1alpha1",
         "kind": "WorkloadKind",
@@ -85,13 +89,15 @@ def suggested_document(spec: KindSpec) -> JsonObject:
 
 
 def _pod_specs(obj: Any) -> Iterator[Path]:
-    """Where mappings with a list of containers stand, those in others left out."""
-    waiting: list[tuple[Path, Any]] = [((), obj)]
+    """Where mappings with a list of containers stand, those in others left out, and what is in another object that is held."""
+    waiting: list[tuple[Path, Any]] = [((key,), value) for key, value in obj.items() if key not in _NO_PART]
     for seen, (path, here) in enumerate(waiting):
         if seen > _MOST_NODES:
             return
         if isinstance(here, dict):
-            if path and any(isinstance(one, dict) and "image" in one for one in members(here.get("containers"))):
+            if "apiVersion" in here and "kind" in here:
+                continue
+            if any(isinstance(one, dict) and "image" in one for one in members(here.get("containers"))):
                 yield path
             elif len(path) < _DEEPEST:
                 waiting += [((*path, key), value) for key, value in here.items() if isinstance(key, str)]
@@ -99,36 +105,41 @@ def _pod_specs(obj: Any) -> Iterator[Path]:
             waiting += [((*path, index), value) for index, value in enumerate(here)]
 
 
-def _merged(paths: list[Path]) -> list[tuple[tuple[str, ...], Path]]:
-    """Each path with ``*`` for members of lists and for names under which several templates stand, and one it stands for."""
-    found: dict[tuple[str, ...], Path] = {}
+def _merged(obj: JsonObject, paths: list[Path]) -> list[tuple[tuple[str, ...], list[Path]]]:
+    """Steps with ``*`` for members of lists, and of mappings that hold nothing but templates, with the paths they stand for."""
+    found: dict[tuple[str, ...], list[Path]] = {}
+    covered: set[Path] = set()
     for path in paths:
-        steps = tuple([EVERY if isinstance(step, int) else step for step in path])
-        beside = next((at for other in paths if (at := _only_difference(path, other)) is not None), None)
-        if beside is not None:
-            steps = (*steps[:beside], EVERY, *steps[beside + 1 :])
-        found.setdefault(steps, path)
+        if path in covered:
+            continue
+        alike, at = next(_alike(obj, path, set(paths) - covered), ([path], -1))
+        covered.update(alike)
+        steps = tuple([EVERY if isinstance(step, int) or index == at else step for index, step in enumerate(path)])
+        found.setdefault(steps, []).extend(alike)
     return list(found.items())
 
 
-def _only_difference(one: Path, other: Path) -> int | None:
-    """The index of the only step by which two paths differ, if that is a name and not the last two."""
-    if len(one) != len(other):
-        return None
-    different = [at for at, (step, its) in enumerate(zip(one, other, strict=True)) if step != its]
-    return different[0] if len(different) == 1 and isinstance(one[different[0]], str) else None
+def _alike(obj: JsonObject, path: Path, left: set[Path]) -> Iterator[tuple[list[Path], int]]:
+    """The paths that differ by one name, and by which step, if they are all that the members of that mapping lead to."""
+    for at, step in enumerate(path):
+        around = _at(obj, path[:at])
+        if at == 0 or not isinstance(step, str):
+            continue
+        alike = [(*path[:at], key, *path[at + 1 :]) for key, value in around.items() if isinstance(value, dict)]
+        if len(alike) > 1 and left.issuperset(alike):
+            yield alike, at
 
 
-def _template(obj: JsonObject, found: tuple[tuple[str, ...], Path]) -> JsonObject:
+def _template(obj: JsonObject, steps: tuple[str, ...], paths: list[Path]) -> JsonObject:
     """A TemplateEntry, not validated yet: keys of an object may be such as no path can name."""
-    steps, path = found
     pods = []
-    for end in range(len(path)):
-        here = _at(obj, path[:end])
-        count = next((name for name in _COUNTS if _is_count(mapping(here).get(name))), None)
+    for end in range(len(steps)):
+        # Who has but one Pod seldom says so: any of them may name the field.
+        around = [mapping(_at(obj, path[:end])) for path in paths]
+        count = next((name for name in _COUNTS if any(_is_count(one.get(name)) for one in around)), None)
         if count is not None:
             pods.append(format_path((*steps[:end], count)))
-    inline = len(path) < 2 or path[-1] != "spec"
+    inline = len(steps) < 2 or steps[-1] != "spec"
     return {"path": format_path(steps if inline else steps[:-1]), "pods": pods, "inline": inline}
 
 
@@ -136,14 +147,17 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _runs(kind: str, pod_specs: list[Any]) -> Runs:
+def _runs(kind: str, pod_specs: list[Any], signs: Signs) -> Runs:
     words = name_words(kind)
-    policies = {mapping(one).get("restartPolicy") for one in pod_specs}
+    policies = [mapping(one).get("restartPolicy") for one in pod_specs]
     if _SCHEDULED.intersection(words):
         return "schedule"
-    if policies & {"Never", "OnFailure"} or _ONCE.intersection(words):
+    if any(policy in ("Never", "OnFailure") for policy in policies) or words[-1] in _ONCE:
         return "once"
-    return "forever" if _FOREVER.intersection(words) else "open"
+    # The last word says what it is: a `TrainingPortal` is a portal.
+    if words[-1] in _FOREVER or words[-1] in signs.names.things:
+        return "forever"
+    return "once" if _ONCE.intersection(words) else "open"
 
 
 def _accelerators(spec: JsonObject) -> list[JsonObject]:
