@@ -66,3 +66,28 @@ def test_a_runtime_that_cannot_be_read_leaves_the_job_as_it_stands(capsys: pytes
     broken = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata: [a]\n---\n"
     Path("job.yaml").write_text(broken + TRAIN_JOB)
     assert _checkpoint(capsys) != "durable"
+
+
+POLICY = """\
+apiVersion: policy.workload.ai/v1alpha1
+kind: WorkloadPolicy
+metadata: {name: kept}
+spec: {rules: [{name: kept, check: checkpoint, mode: enforce}]}
+"""
+
+
+def test_the_audit_of_files_takes_the_runtime_into_account_as_check_does() -> None:
+    Path("policy.yaml").write_text(POLICY)
+    Path("job.yaml").write_text(TRAIN_JOB)
+    asked = ("job.yaml", "--policies", "policy.yaml")
+    assert [main((command, *asked)) for command in ("audit", "check")] == [1, 1]
+    Path("job.yaml").write_text(RUNTIME.format(namespace="") + TRAIN_JOB)
+    assert [main((command, *asked)) for command in ("audit", "check")] == [0, 0]
+
+
+def test_a_runtime_is_no_kind_to_be_described(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("job.yaml").write_text(RUNTIME.format(namespace="") + TRAIN_JOB)
+    main(("check", "job.yaml"))
+    assert "kinds suggest" not in capsys.readouterr().out
+    assert main(("kinds", "suggest", "job.yaml")) == 0
+    assert "no kind found" in capsys.readouterr().err

@@ -319,3 +319,10 @@ def test_hints_and_bases_stand_where_they_are_read() -> None:
         document({"types": [{"type": "training", "bases": ["forge-base"]}]})
     with pytest.raises(ValidationError, match="hints bear out training only"):
         document({"types": [{"type": "inference", "hints": ["forge-size"]}]})
+
+
+def test_values_of_spot_under_keys_of_ones_own_add_up() -> None:
+    ours = {"spot": {"anyKey": [{"words": ["pool"], "values": ["cheap"], "reason": "ours"}]}}
+    for pool in ("gpu-spot", "gpu-cheap"):
+        case = {"pod": {"nodeSelector": {"acme.example/pool": pool}, "containers": [{"name": "a", "image": "x"}]}}
+        assert view(case, ours).spot.state == "demanded"

@@ -147,6 +147,7 @@ def _print_text(setup: "Setup", workloads: "list[Manifest]", asked: "Asked", sev
 
 def _summary(setup: "Setup", workloads: int, refused: int, others: "list[Manifest]", problems: int, out: Terminal) -> None:
     from signalbox.cli.inputs import kinds_of
+    from signalbox.cli.runtimes import is_runtime
     from signalbox.cli.suggested_kinds import suggestions
     from signalbox.message import wrap
 
@@ -158,7 +159,7 @@ def _summary(setup: "Setup", workloads: int, refused: int, others: "list[Manifes
     out.line()
     for line in wrap("", text, "", "  "):
         out.line(line, "bold")
-    makes_pods = [manifest for manifest, _ in suggestions(setup, others).values()]
+    makes_pods = [manifest for manifest, _ in suggestions(setup, [one for one in others if not is_runtime(one)]).values()]
     if makes_pods:
         text = f"{kinds_of(makes_pods)}: not known and has pod templates; signalbox kinds suggest writes a WorkloadKind for it"
         for line in wrap("", text, "", "  "):

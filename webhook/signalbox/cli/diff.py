@@ -22,7 +22,10 @@ from signalbox.cli.setup_options import CLUSTER, OUTPUT, SIGNS, stop_at
 from signalbox.cli.terminal import stderr, stdout
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from signalbox.apiserver.connection import ApiServer
+    from signalbox.audit.listing import Item
     from signalbox.audit.result import ScanError
     from signalbox.cluster.view import ClusterView
     from signalbox.engine import Setup
@@ -75,6 +78,7 @@ def command(
     from signalbox.audit.live import live_items
     from signalbox.audit.manifest_source import from_manifests
     from signalbox.cli.diff_report import counts_text, write_json, write_text
+    from signalbox.cli.runtimes import knowing_runtimes
 
     if live is bool(files):
         raise click.UsageError(f"name {'either ' if live else ''}FILES to compare over, or --live for what the cluster holds")
@@ -84,14 +88,17 @@ def command(
     api = connected(options) if live else None
     view, errors = _cluster(api, cluster)
     before, after = (_load(path, signs, view) for path in (old, new))
+    read = None if live else read_files(files, err)
+    if read is None and not live:
+        return UNUSABLE
+    if read is not None:
+        before, after = (knowing_runtimes(setup, read.objects, options.namespace) for setup in (before, after))
     excluded = excluded_kinds(kinds, {**before.kinds, **after.kinds})
     diff, progress = Diff(before, after, now, excluded), Progress()
+    items: Iterable[Item] = ()
     if api is not None:
         items = live_items(api, diff.setup, namespaces, excluded, progress)
-    else:
-        read = read_files(files, err)
-        if read is None:
-            return UNUSABLE
+    elif read is not None:
         items = from_manifests(read, diff.setup.kinds, diff.setup.controllers, namespaces, excluded)
     differences = diff.differences(chain(errors, items))
     try:

@@ -7,6 +7,7 @@ import click
 from signalbox.cli.errors import UNUSABLE
 from signalbox.cli.inputs import nothing_to_judge
 from signalbox.cli.json_line import json_line
+from signalbox.cli.runtimes import is_runtime
 from signalbox.cli.setup_options import FILES, OUTPUT, SIGNS, SetupOptions, load
 from signalbox.cli.suggested_kinds import suggestions
 from signalbox.cli.terminal import stderr, stdout
@@ -73,7 +74,7 @@ def suggest(files: tuple[str, ...], signs: tuple[str, ...]) -> int:
         err.line(str(problem))
     if nothing_to_judge(read, err):
         return UNUSABLE
-    found = suggestions(setup, read.objects)
+    found = suggestions(setup, [one for one in read.objects if not is_runtime(one)])
     if found:
         click.echo(yaml_documents([suggested_document(spec) for _, spec in found.values()]), nl=False)
     else:

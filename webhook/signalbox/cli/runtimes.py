@@ -12,13 +12,20 @@ if TYPE_CHECKING:
 _RUNTIMES = ("TrainingRuntime", "ClusterTrainingRuntime")
 
 
+def is_runtime(manifest: "Manifest") -> bool:
+    """Whether it is a training runtime: it makes no Pods by itself, and is known where a TrainJob names it."""
+    from signalbox.cluster.resources import TRAINER
+
+    return manifest.group == TRAINER and manifest.kind in _RUNTIMES
+
+
 def knowing_runtimes(setup: "Setup", manifests: "Sequence[Manifest]", namespace: str) -> "Setup":
     """The setup with the runtimes among these manifests known of its cluster. ``namespace``: that of those that name none."""
     from signalbox.cluster.resources import TRAINER
     from signalbox.cluster.state import ClusterState
     from signalbox.manifests import own_namespace
 
-    runtimes = [one for one in manifests if one.group == TRAINER and one.kind in _RUNTIMES]
+    runtimes = [one for one in manifests if is_runtime(one)]
     if not runtimes:
         return setup
     cluster = setup.cluster if isinstance(setup.cluster, ClusterState) else ClusterState()

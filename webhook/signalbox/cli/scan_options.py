@@ -38,6 +38,11 @@ class ScanOptions:
     context: str | None = None
     per_second: float = 0.0
 
+    @property
+    def namespace(self) -> str:
+        """The namespace of manifests that name none: the one that is looked at."""
+        return self.namespaces[0] if len(self.namespaces) == 1 else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -104,6 +109,7 @@ def connected(options: ScanOptions) -> "ApiServer":
 
 def _files(options: ScanOptions, by: SetupOptions, now: datetime, err: Terminal) -> Source | None:
     from signalbox.audit.manifest_source import from_manifests
+    from signalbox.cli.runtimes import knowing_runtimes
     from signalbox.configuration import load_setup
 
     loaded = load_setup(
@@ -113,11 +119,11 @@ def _files(options: ScanOptions, by: SetupOptions, now: datetime, err: Terminal)
         max_mode=Mode.parse(by.max_mode),
         now=now,
     )
-    setup = loaded.setup
-    excluded = excluded_kinds(options.kinds, setup.kinds)
     read = read_files(options.files, err)
     if read is None:
         return None
+    setup = knowing_runtimes(loaded.setup, read.objects, options.namespace)
+    excluded = excluded_kinds(options.kinds, setup.kinds)
     items = from_manifests(read, setup.kinds, setup.controllers, options.namespaces, excluded)
     others = tuple(manifest for manifest in read.objects if (manifest.group, manifest.kind) not in setup.kinds)
     return Source(setup, items, excluded, policy_errors(loaded, err), Progress(), others)

@@ -28,6 +28,7 @@ def suggestions(setup: "Setup", manifests: "Iterable[Manifest]") -> "dict[tuple[
 
 def reading_unknown_kinds(setup: "Setup", manifests: "Sequence[Manifest]") -> "tuple[Setup, list[str]]":
     """The setup with what is suggested for unknown kinds, and a line for people about each."""
+    from signalbox.cli.runtimes import is_runtime
     from signalbox.policy.kind_document import WorkloadKindDocument, compile_kind
     from signalbox.policy.kind_suggestion import suggested_document
 
@@ -41,5 +42,6 @@ def reading_unknown_kinds(setup: "Setup", manifests: "Sequence[Manifest]") -> "t
         f"{manifest.file}:{manifest.document.line}: the kind {spec.kind}.{spec.group} is not known; it is read by the pod "
         "templates found in it, and the webhook does not see it: signalbox kinds suggest writes the document for it"
         for manifest, spec in found.values()
+        if not is_runtime(manifest)
     ]
     return replace(setup, kinds={**setup.kinds, **kinds}), lines

@@ -58,9 +58,7 @@ def compile_signs(documents: Sequence[WorkloadSignsDocument]) -> Signs:
             for entry in spec.spot.labels
             for key in entry.keys
         ),
-        spot_values={
-            word: _lower(entry.values) for spec in specs for entry in spec.spot.anyKey for word in _lower(entry.words)
-        },
+        spot_values=_spot_values(specs),
         spot_resources=tuple(name for spec in specs for entry in spec.spot.resources for name in entry.names),
         commands=_commands(specs, roles),
         names=_names(specs),
@@ -271,6 +269,15 @@ def _resume(specs: Sequence[SignsSpec]) -> ResumeSigns:
 def _program(command: str) -> str:
     """The program of a command with sub-commands."""
     return command.partition(" ")[0]
+
+
+def _spot_values(specs: Sequence[SignsSpec]) -> dict[str, tuple[str, ...]]:
+    """The values that mark spot, by word of a key; those of several entries for one word add up."""
+    found: dict[str, tuple[str, ...]] = {}
+    for entry in (entry for spec in specs for entry in spec.spot.anyKey):
+        for word in _lower(entry.words):
+            found[word] = (*found.get(word, ()), *_lower(entry.values))
+    return found
 
 
 def _lower(values: Iterable[str]) -> tuple[str, ...]:
