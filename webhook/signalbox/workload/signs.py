@@ -267,11 +267,14 @@ class Signs:
     _guessed_spot: dict[str, SpotLabel | None] = field(default_factory=dict, compare=False, repr=False)
     meanings: "dict[str, Meaning | None]" = field(default_factory=dict, compare=False, repr=False)
     named: "dict[str, Named | None]" = field(default_factory=dict, compare=False, repr=False)
+    _accelerator_names: re.Pattern[str] | None = field(default=None, init=False, compare=False, repr=False)
     _resources: dict[str, AcceleratorSign | None] = field(default_factory=dict, compare=False, repr=False)
     _spot_resources: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         self._spot_by_key.update((label.key, label) for label in self.spot_labels)
+        names = "|".join([translate(pattern) for sign in self.accelerators for pattern in sign.resources])
+        object.__setattr__(self, "_accelerator_names", re.compile(names) if names else None)
 
     def spot_label(self, key: Any) -> SpotLabel | None:
         """What a node label or taint key says of spot capacity: its own sign, or what the words of its name may say."""
@@ -297,7 +300,9 @@ class Signs:
         if resource not in known:
             if len(known) > 1000:
                 known.clear()
-            known[resource] = next((sign for sign in self.accelerators if sign.matches(resource)), None)
+            # Hardly any resource is one: all patterns at once rule it out.
+            may_be = self._accelerator_names is not None and self._accelerator_names.match(resource)
+            known[resource] = next((sign for sign in self.accelerators if sign.matches(resource)), None) if may_be else None
         return known[resource]
 
     def is_spot_resource(self, resource: str) -> bool:
