@@ -189,7 +189,8 @@ def test_what_cannot_be_read_is_told_and_is_no_success(capsys: Capture, tmp_path
     code, out, _ = run(capsys, "audit", good, str(tmp_path / "broken.yaml"), "--policies", policies)
     assert code == 2
     assert "could not be read or judged" in out
-    assert "broken.yaml:" in out
+    # Where the lines are broken hangs on how long the folder's name is.
+    assert "broken.yaml:" in "".join(out.split())
     code, out, err = run(capsys, "audit", good, str(tmp_path / "broken.yaml"), "--policies", policies, "-o", "csv")
     assert code == 2
     assert "broken.yaml:" in err
