@@ -8,7 +8,6 @@ import yaml
 from signalbox.cluster.view import EmptyClusterView
 from signalbox.signs_loading import load_default_signs
 from signalbox.workload.checkpoint import infer_checkpoint
-from signalbox.workload.distributed import distributed_by
 from signalbox.workload.judgement import CHECKPOINT_STATES, RESUME_STATES, SPOT_STATES, TYPES
 from signalbox.workload.kinds.table import KINDS
 from signalbox.workload.type import heard, infer_type
@@ -80,7 +79,7 @@ def judge_everything(view: WorkloadView) -> None:
     assert all(isinstance(place, tuple) for place in kind.labelled(view.object))
     assert kind.obstacle is None or isinstance(kind.obstacle(view.object), str)
     assert isinstance(view.takes_queue, bool)
-    together = distributed_by(view)
+    together = view.distributed_by
     assert view.distributed is (together is not None)
     seen = [*(() if together is None else (together,)), *(one.said.evidence for one in heard(view))]
     for judgement in (view.type, view.spot, view.checkpoint, view.resume, view.framework, view.priority, view.accelerators):

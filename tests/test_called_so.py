@@ -257,6 +257,63 @@ def test_what_an_object_had_wrong_under_any_name_stays_unchanged() -> None:
     assert [found.result for found in outcome.findings] == [Result.UNCHANGED]
 
 
+GANG = "rules: [{name: r, check: gang, mode: enforce}]"
+
+
+def several(name: str, **more: Any) -> dict[str, Any]:
+    manifest = job(name, "train.py")
+    manifest["spec"] |= {"parallelism": 4, "completions": 4}
+    pod_spec(manifest).update(more)
+    return manifest
+
+
+def test_a_gang_that_only_a_name_tells_of_is_a_warning() -> None:
+    response = answer(GANG, several("ddp-run"))
+    assert response.allowed
+    assert len(response.warnings) == 1
+    assert not answer(GANG, several("x", subdomain="workers")).allowed
+    by_type = "match: {types: [distributed-training]}\nrules: [{name: r, cel: 'false', message: M., mode: enforce}]"
+    assert answer(by_type, several("ddp-run")).allowed
+    assert not answer(by_type, several("x", subdomain="workers")).allowed
+
+
+def test_what_would_be_training_under_another_name_is_no_less_refused() -> None:
+    def by_image(name: str) -> dict[str, Any]:
+        manifest = job(name)
+        container = pod_spec(manifest)["containers"][0]
+        del container["command"]
+        container["image"] = "r/llm-trainer:2"
+        return manifest
+
+    assert "Taken for training" in answer(for_training(TIME), by_image("x")).message
+    refused = " ".join(answer(for_training(TIME), by_image("debug")).message.split())
+    assert "(Its name says that it is something else, which excuses from nothing. If it is, set workload.ai/type.)" in refused
+    assert "Taken for" not in refused
+    assert answer(for_training(TIME), typed(by_image("debug"), "evaluation")).allowed
+
+
+QUEUE = """apiVersion: policy.workload.ai/v1alpha1
+kind: WorkloadPolicy
+metadata: {name: batch}
+spec: {match: {types: [evaluation]}, inject: {queue: eval-batch, priorityClassName: low, labels: {seen: "yes"}}}
+"""
+
+
+def test_no_name_puts_work_into_a_queue_whose_rules_then_refuse_it() -> None:
+    world = setup(QUEUE)
+    by_name, by_program = (
+        mutate(world, request(manifest), NOW) for manifest in (job("nightly-eval"), job("x", "evaluate.py"))
+    )
+    assert by_name.mutated is not None
+    assert by_program.mutated is not None
+    assert by_program.mutated["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "eval-batch"
+    assert by_name.mutated["metadata"]["labels"]["seen"] == "yes"
+    assert "kueue.x-k8s.io/queue-name" not in by_name.mutated["metadata"]["labels"]
+    # Nor does a name lower its priority: this cluster lacks the class, which is told where it would be set.
+    assert "no priority set" in " ".join(by_program.response.warnings)
+    assert by_name.response.warnings == ()
+
+
 def test_nothing_is_refused_in_mutate_either_for_a_name() -> None:
     unequal = job("retrain")
     pod_spec(unequal)["containers"][0]["resources"]["requests"] = {"nvidia.com/gpu": 2}

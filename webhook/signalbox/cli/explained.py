@@ -15,7 +15,6 @@ from signalbox.fieldpath import Path, value_at
 from signalbox.manifests import Manifest
 from signalbox.quantity import Quantity
 from signalbox.workload.accelerators import template_accelerators
-from signalbox.workload.distributed import distributed_by
 from signalbox.workload.judgement import Evidence, Judgement
 from signalbox.workload.kinds.kind import PodTemplate, WorkloadKind
 from signalbox.workload.labels import QUEUE_LABEL, SCHEDULER_QUEUE_ANNOTATION, SCHEDULER_QUEUE_LABELS
@@ -132,7 +131,7 @@ def _facts(view: WorkloadView, places: Places) -> list[Fact]:
         return Fact(name, judgement.state, remark, seen(*judgement.evidence), judgement.declared)
 
     kind, accelerators, priority = view.kind, view.accelerators, view.priority
-    together = distributed_by(view)
+    together = view.distributed_by
     spot, checkpoint = view.spot.state or "no", view.checkpoint.state or "none"
     return [
         Fact("kind", kind.text, _RUNS[view.acts_as.runs], seen(Evidence(("kind",), kind.kind))),

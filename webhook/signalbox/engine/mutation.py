@@ -1,6 +1,7 @@
 """/mutate: injects what policies say, as one patch. A fault of ours never fails a request here."""
 
 from collections.abc import Container
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
@@ -8,6 +9,7 @@ from signalbox import message
 from signalbox.engine.gate import Case, is_being_deleted, is_untouched, old_view_of, open_case, view_of
 from signalbox.engine.rules import Judged, applies, holds, judge
 from signalbox.engine.setup import CaughtError, Outcome, Setup
+from signalbox.engine.unnamed import unnamed
 from signalbox.engine.validation import answer
 from signalbox.finding import Result
 from signalbox.inject.plan import Plan, Sourced, merge_injections
@@ -16,7 +18,7 @@ from signalbox.inject.table import INJECTORS
 from signalbox.inject.target import Target
 from signalbox.patch import Recorder
 from signalbox.policy.mode import Mode
-from signalbox.policy.policy_set import effective_mode
+from signalbox.policy.policy_set import Policy, effective_mode
 from signalbox.policy.subject import Subject
 from signalbox.record import (
     JUDGEMENT,
@@ -143,9 +145,24 @@ def _kept_queues(record: Record, restored: Restored) -> list[str]:
 def _plan(setup: Setup, case: Case, view: WorkloadView) -> Plan:
     subject = Subject(view, case.request)
     injecting = setup.place(view.namespace).injecting
-    plan = merge_injections([policy for policy in injecting if holds(policy.match, subject) is True])
+    policies = [policy for policy in injecting if holds(policy.match, subject) is True]
+    others = [replace(subject, view=other) for other in unnamed(view)]
+    if others:
+        policies = [_without_binding(policy) if _by_name_alone(policy, others) else policy for policy in policies]
+    plan = merge_injections(policies)
     # The one exception to "never mutate a controller's write": a CronJob that was there before us has no queue to hand on.
     return Plan(queue=plan.queue) if case.made_by_cron_job else plan
+
+
+def _by_name_alone(policy: Policy, others: list[Subject]) -> bool:
+    return not all(holds(policy.match, other) is True for other in others)
+
+
+def _without_binding(policy: Policy) -> Policy:
+    """A policy without the queue and the priority it injects: these bring rules and preemption, and a name is no reason for either."""
+    if policy.inject is None:
+        return policy
+    return replace(policy, inject=replace(policy.inject, queue="", priority_class_name=""))
 
 
 def _template_changed(case: Case, old: JsonObject, new: JsonObject) -> bool:

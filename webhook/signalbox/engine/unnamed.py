@@ -23,6 +23,8 @@ _UNTYPED = Judgement(None)
 _SOME_TYPE = Judgement("some other")
 # Kept with the view, as its judgements are.
 _UNNAMED = "unnamed"
+_NOT_KNOWN = f"(Only by its name it is not known what it is: not refused. Set {TYPE_LABEL}.)"
+_TAKEN_BACK = f"(Its name says that it is something else, which excuses from nothing. If it is, set {TYPE_LABEL}.)"
 _HANGS_ON_TYPE = ("checkpoint", "resume")
 _PROBLEMS = (Result.FAIL, Result.SKIP, Result.UNCHANGED)
 
@@ -66,6 +68,7 @@ def _taken_for(judgement: Judgement, view: WorkloadView) -> WorkloadView:
 def _without_names(view: WorkloadView) -> WorkloadView:
     other = copy(view)
     other.metadata = {key: value for key, value in view.metadata.items() if key not in ("name", "generateName")}
+    other.__dict__.pop("distributed_by", None)
     other.__dict__["containers"] = tuple([_bare(container) for container in view.containers])
     return other
 
@@ -84,7 +87,8 @@ def _bare(container: ContainerView) -> ContainerView:
 def not_by_name(problem: Problem, view: WorkloadView) -> Problem:
     """What rests on what somebody called the work warns, and says so: a name is no reason to refuse."""
     # Short, so that the fix behind it still has room in a warning.
-    why = f"(By its name it is {view.type.state}: not refused. If not, set {TYPE_LABEL}.)"
+    state = view.type.state
+    why = f"(By its name it is {state}: not refused. If not, set {TYPE_LABEL}.)" if state else _NOT_KNOWN
     return replace(problem, message=f"{problem.message} {why}", at_most=min(problem.at_most, Mode.WARN))
 
 
@@ -109,7 +113,11 @@ def _which(finding: Finding) -> tuple[str, str, str]:
 
 def _not_excused(finding: Finding, by_name: Finding | None, view: WorkloadView) -> Finding:
     """A finding that another name would bring; where this one would take it away, that is said."""
-    if finding.result is not Result.FAIL or (by_name is not None and by_name.result is not Result.SKIP):
+    if by_name is not None and by_name.result is not Result.SKIP:
+        # What it is taken for by name is part of what was seen.
+        return replace(finding, evidence=by_name.evidence)
+    if finding.result is not Result.FAIL:
         return finding
-    why = f"(By its name it is {view.type.state}, which excuses from nothing. If it is, set {TYPE_LABEL}.)"
+    state = view.type.state
+    why = f"(By its name it is {state}, which excuses from nothing. If it is, set {TYPE_LABEL}.)" if state else _TAKEN_BACK
     return replace(finding, message=f"{finding.message} {why}", by_type=False)

@@ -63,16 +63,16 @@ def only_looks(view: "WorkloadView") -> bool:
     return read_name(_object_name(view)[1], view.signs).look
 
 
-def tuned(container: ContainerView, view: "WorkloadView") -> Evidence | None:
-    """The name, or the model that is named, which says of what trains that it tunes one that exists."""
+def called_tuned(container: ContainerView, view: "WorkloadView") -> Evidence | None:
+    """The name which says of what trains that it tunes a model that exists."""
     for path, name in _names(container, view):
         saying = read_name(name, view.signs).saying
         if saying is not None and saying.says == "fine-tuning" and (container.accelerated or not saying.general):
             return Evidence(path, name[:MAX_NAME], saying.reason)
-    return _base_model(container, view.signs)
+    return None
 
 
-def _base_model(container: ContainerView, signs: Signs) -> Evidence | None:
+def base_model(container: ContainerView, signs: Signs) -> Evidence | None:
     """The setting that names a published model: ``--model openai/whisper-base``."""
     for index, name, _ in container.variables:
         meaning = meaning_of(name, signs)

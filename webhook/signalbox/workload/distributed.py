@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 _PLAIN_GROUPS = ("", "apps", "batch")
 
 
-def is_distributed(view: "WorkloadView") -> bool:
-    """Whether several processes work on one run."""
-    return distributed_by(view) is not None
+_NAME = ("metadata", "name")
+
+
+def is_called_distributed(evidence: Evidence | None) -> bool:
+    """Whether only the object's name says that several processes work on one run."""
+    return evidence is not None and evidence.path == _NAME
 
 
 def distributed_by(view: "WorkloadView") -> Evidence | None:
@@ -45,7 +48,7 @@ def distributed_by(view: "WorkloadView") -> Evidence | None:
         return None
     if view.signs.distributed.words.isdisjoint(name_words(name[:MAX_NAME])):
         return None
-    return Evidence(("metadata", "name"), name[:MAX_NAME], "its Pods work together by its name")
+    return Evidence(_NAME, name[:MAX_NAME], "its Pods work together by its name")
 
 
 def _says_so(container: ContainerView, view: "WorkloadView", several: bool) -> Evidence | None:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from signalbox.fieldpath import Path, value_at
-from signalbox.workload.borne_out import tuned
+from signalbox.workload.borne_out import base_model, called_tuned
 from signalbox.workload.containers import TOO_LONG, ContainerView
-from signalbox.workload.distributed import is_distributed as is_distributed
+from signalbox.workload.distributed import is_called_distributed
 from signalbox.workload.judgement import TYPES, Evidence, Judgement
 from signalbox.workload.labels import TYPE_LABEL
 from signalbox.workload.may_work import may_work
@@ -42,9 +42,11 @@ def infer_type(view: "WorkloadView") -> Judgement:
         return Judgement(kind.type, (_made_for(view),))
     best: Said | None = None
     by: ContainerView | None = None
+    taken_back = False
     speakers = _speakers(view)
     for container in speakers:
-        said = decide(container, view).said
+        said, _, by_name = decide(container, view)
+        taken_back = taken_back or by_name
         if said is not None and (best is None or _order(said) < _order(best)):
             best, by = said, container
     if best is None and kind.named_by is not None:
@@ -54,16 +56,21 @@ def infer_type(view: "WorkloadView") -> Judgement:
     elif (made_for := _meant_for(view)) is not None and _leave_it_open(speakers, view.signs):
         state, evidence = made_for, _made_for(view)
     else:
-        return Judgement(None, _left_out(speakers))
+        return Judgement(None, _left_out(speakers), thin=taken_back)
+    thin = taken_back or _is_thin(best)
     if state == "batch-inference" and kind.runs == "forever":
         # What runs a model and never ends serves it.
         state = "inference"
-    if state == "training" and by is not None and (more := tuned(by, view)) is not None:
+    if state == "training" and by is not None:
         # That a model is there already is often told by names alone: the program is the same.
-        return Judgement("fine-tuning", (evidence, more), thin=_is_thin(best))
+        if (tuned := base_model(by, view.signs)) is not None:
+            return Judgement("fine-tuning", (evidence, tuned), thin=thin)
+        if (tuned := called_tuned(by, view)) is not None:
+            return Judgement("fine-tuning", (evidence, tuned), thin=True)
     if state == "training" and view.distributed:
         state = "distributed-training"
-    return Judgement(state, (evidence,), thin=_is_thin(best))
+        thin = thin or is_called_distributed(view.distributed_by)
+    return Judgement(state, (evidence,), thin=thin)
 
 
 def heard(view: "WorkloadView") -> Iterator[Heard]:

@@ -16,7 +16,8 @@ from signalbox.workload.accelerators import Accelerators, TemplateAccelerators, 
 from signalbox.workload.container_reading import read_containers
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.copies import Copy, read_copies
-from signalbox.workload.judgement import TRAINING_TYPES, Judgement
+from signalbox.workload.distributed import distributed_by
+from signalbox.workload.judgement import TRAINING_TYPES, Evidence, Judgement
 from signalbox.workload.kinds.kind import PodTemplate, WorkloadKind, mapping, members
 from signalbox.workload.labels import INJECTED_LABELS, QUEUE_LABEL
 from signalbox.workload.lazy import lazy
@@ -249,9 +250,14 @@ class WorkloadView:
         return self.type.state in TRAINING_TYPES
 
     @lazy
+    def distributed_by(self) -> Evidence | None:
+        """What says that several processes work on one run; None where nothing does."""
+        return distributed_by(self)
+
+    @property
     def distributed(self) -> bool:
         """Whether several processes work on one run."""
-        return type_judgement.is_distributed(self)
+        return self.distributed_by is not None
 
     @lazy
     def framework(self) -> Judgement:
@@ -283,7 +289,7 @@ class WorkloadView:
 # they write environment variables, the view is made anew.
 _KEPT_BY_INJECTION = ("containers", "accelerators", "owner", "namespace")
 # What rests on the containers, and on labels and annotations of ours alone.
-_KEPT_UNLESS_DECLARED = ("type", "distributed", "framework", "checkpoint", "resume")
+_KEPT_UNLESS_DECLARED = ("type", "distributed_by", "framework", "checkpoint", "resume")
 
 
 def _recorded_names(metadata: JsonObject) -> tuple[str, ...]:

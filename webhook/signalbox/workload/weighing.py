@@ -46,6 +46,7 @@ _ANSWERS = Saying("inference", "answers requests on accelerators", 10_000)
 _WAITS = Saying("interactive", "holds accelerators and waits for a person", 10_000)
 _DOUBTFUL = "what runs like a service does not train by that alone"
 _OWN_COMMAND = "the container has a command of its own"
+_ONLY_LOOKS = "it is called a look whether something works"
 _ONLY_A_NAME = "a name counts only where something else bears it out"
 
 
@@ -57,10 +58,14 @@ class Heard(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What a container's work is, if that is known, and a sign of training that did not count for what it stands beside."""
+    """What a container's work is, if that is known, and a sign of training that did not count for what it stands beside.
+
+    ``by_name``: a sign was left out for what object or container are called.
+    """
 
     said: Said | None
     doubted: Said | None = None
+    by_name: bool = False
 
 
 _UNDECIDED = Decision(None)
@@ -69,7 +74,7 @@ _UNDECIDED = Decision(None)
 def decide(container: ContainerView, view: "WorkloadView") -> Decision:
     """What one container's work is."""
     signs, runs = view.signs, view.acts_as.runs
-    ends = _ends(container, view)
+    ends, taken_back = _ends(container, view), False
     said = _by_commands(container, ends)
     if container.unread and (said is None or not said.trains):
         # Whatever follows could only turn it into training, so nothing else is said of a program that was not read to
@@ -79,35 +84,38 @@ def decide(container: ContainerView, view: "WorkloadView") -> Decision:
     if said is None and not _has_command(container):
         said = _by_image(container, signs, ends)
         if said is not None and said.trains and called_another(container, view):
-            said = None
+            said, taken_back = None, True
     if container.role == "init":
-        return Decision(said)
+        return Decision(said, by_name=taken_back)
     answers, doubted = probe(container, signs), None
     if said is None and answers is None:
         said = _by_environment(container, signs)
     if said is not None and said.trains and not ends and _is_doubtful(said, container, answers, runs == "forever", signs):
-        by_name = borne_out(container, view, ends, answers)
-        if by_name is not None and by_name.trains:
-            return Decision(by_name)
+        called_so = borne_out(container, view, ends, answers)
+        if called_so is not None and called_so.trains:
+            return Decision(called_so)
         said, doubted = None, said
         if answers is None:
             return Decision(None, doubted)
-    by_name = borne_out(container, view, ends, answers) if said is None and doubted is None else None
-    if by_name is not None and by_name.trains and container.accelerated and not ends:
-        return Decision(by_name)
+    called_so = borne_out(container, view, ends, answers) if said is None and doubted is None else None
+    if called_so is not None and called_so.trains and container.accelerated and not ends:
+        return Decision(called_so)
     if said is None and container.accelerated:
         if answers is not None:
             said = Said(_ANSWERS, answers, Strength.WEAK)
         elif ends:
             said = _left_open(container, signs)
         else:
-            said = next(_by_holding(container, view), None)
-    return Decision(said or by_name, doubted)
+            waits = _idle(container, signs, runs == "forever")
+            if waits is not None and only_looks(view):
+                waits, taken_back = None, True
+            said = waits or next(_by_listening(container, view), None)
+    return Decision(said or called_so, doubted, taken_back)
 
 
 def weigh(container: ContainerView, view: "WorkloadView") -> Iterator[Heard]:
     """Every sign of a container, the one that decides before all others, if any does; some come twice."""
-    said, doubted = decide(container, view)
+    said, doubted, _ = decide(container, view)
     if doubted is not None:
         yield Heard(doubted, _DOUBTFUL)
     if said is not None:
@@ -147,16 +155,16 @@ def _all(container: ContainerView, view: "WorkloadView") -> Iterator[Heard]:
         if answers is not None:
             yield Heard(Said(_ANSWERS, answers, Strength.WEAK))
         if not ends:
-            yield from (Heard(said) for said in _by_holding(container, view))
+            waits = _idle(container, signs, view.acts_as.runs == "forever")
+            if waits is not None:
+                yield Heard(waits, _ONLY_LOOKS if only_looks(view) else "")
+            yield from (Heard(said) for said in _by_listening(container, view))
 
 
-def _by_holding(container: ContainerView, view: "WorkloadView") -> Iterator[Said]:
-    """What is told by holding accelerators where nothing is said of the work: it waits for a person, or for requests."""
-    signs, forever = view.signs, view.acts_as.runs == "forever"
-    waits = _idle(container, signs, forever)
-    if waits is not None and not only_looks(view):
-        yield waits
-    if forever and not joins_a_cluster(container, signs):
+def _by_listening(container: ContainerView, view: "WorkloadView") -> Iterator[Said]:
+    """What holding accelerators for ever tells where nothing is said of the work: it waits for requests."""
+    signs = view.signs
+    if view.acts_as.runs == "forever" and not joins_a_cluster(container, signs):
         for said in (by_port(container, signs), by_address(container)):
             if said is not None:
                 yield said
