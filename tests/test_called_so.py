@@ -301,9 +301,7 @@ spec: {match: {types: [evaluation]}, inject: {queue: eval-batch, priorityClassNa
 
 def test_no_name_puts_work_into_a_queue_whose_rules_then_refuse_it() -> None:
     world = setup(QUEUE)
-    by_name, by_program = (
-        mutate(world, request(manifest), NOW) for manifest in (job("nightly-eval"), job("x", "evaluate.py"))
-    )
+    by_name, by_program = (mutate(world, request(manifest), NOW) for manifest in (job("nightly-eval"), job("x", "evaluate.py")))
     assert by_name.mutated is not None
     assert by_program.mutated is not None
     assert by_program.mutated["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "eval-batch"

@@ -28,6 +28,7 @@ from signalbox.workload.signs import (
 from signalbox.workload.vocabulary import Saying, Vocabulary, option_name
 
 _SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
+_OPTIONS = ("selector", "choice", "port")
 _WHOLE_OPTIONS = frozenset(
     {"switch", "output", "output-of", "output-when-saving", "root", "configuration", "option", "load", "anew"}
 )
@@ -44,6 +45,7 @@ def compile_signs(documents: Sequence[WorkloadSignsDocument]) -> Signs:
     specs = [document.spec for document in documents]
     newest_first = specs[::-1]
     roles = Roles(map(_roles_of_commands, specs), COMMANDS)
+    otherwise = frozenset(name.lower() for spec in specs for entry in spec.spot.otherwise for name in entry.words)
     return Signs(
         accelerators=tuple(
             AcceleratorSign(tuple(entry.resources), entry.vendor, entry.toleration, entry.share)
@@ -53,12 +55,13 @@ def compile_signs(documents: Sequence[WorkloadSignsDocument]) -> Signs:
         accelerator_annotations=tuple(name for spec in specs for entry in spec.acceleratorAnnotations for name in entry.names),
         accelerator_claims=frozenset(name for spec in specs for entry in spec.acceleratorClaims for name in entry.names),
         spot_labels=tuple(
-            SpotLabel(key, _lower(entry.values), entry.presence, _lower(entry.others), entry.named)
+            SpotLabel(key, _lower(entry.values), entry.presence, _lower(entry.others), entry.named, otherwise)
             for spec in specs
             for entry in spec.spot.labels
             for key in entry.keys
         ),
         spot_values=_spot_values(specs),
+        spot_otherwise=otherwise,
         spot_resources=tuple(name for spec in specs for entry in spec.spot.resources for name in entry.names),
         commands=_commands(specs, roles),
         names=_names(specs),
@@ -102,6 +105,7 @@ def _commands(specs: Sequence[SignsSpec], roles: Roles[str]) -> CommandSigns:
         generic_scripts=roles["generic-script"],
         members=roles["member"],
         variables=roles["variable"],
+        ports=roles["port"],
         several_words=frozenset(_program(name) for name in (*launchers, *wrappers) if " " in name),
     )
 
@@ -110,7 +114,7 @@ def _roles_of_commands(spec: SignsSpec) -> Iterator[tuple[str, str]]:
     """What a document says of commands, and of which of them it says that they speak for a type or framework."""
     for entry in spec.commands:
         for name in entry.names:
-            yield entry.role, option_name(name) if entry.role in ("selector", "choice") else name
+            yield entry.role, option_name(name) if entry.role in _OPTIONS else name
     said: list[tuple[str, VocabularyEntry]] = [("type", entry) for entry in spec.types]
     said += [("framework", entry) for entry in spec.frameworks]
     for role, speaking in said:
@@ -166,6 +170,8 @@ def _vocabulary(entries: Sequence[tuple[str, VocabularyEntry]]) -> Vocabulary:
                 (vocabulary.switches, map(option_name, entry.switches)),
                 (vocabulary.hints, map(option_name, entry.hints)),
                 (vocabulary.bases, map(option_name, entry.bases)),
+                (vocabulary.pairs, map(option_name, entry.pairs)),
+                (vocabulary.adapters, map(option_name, entry.adapters)),
             ]
         for table, names in tables:
             for name in names:

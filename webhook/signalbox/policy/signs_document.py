@@ -2,12 +2,22 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from signalbox.workload.judgement import TRAINING_TYPES, SignedType
+from signalbox.workload.vocabulary import name_words
 
 Name = Annotated[str, Field(min_length=1)]
 Names = Annotated[list[Name], Field(min_length=1)]
+
+
+def _one_word(name: str) -> str:
+    if len(name_words(name)) != 1:
+        raise ValueError(f"{name!r} is never met: names are taken apart into words of letters or digits, and this is none")
+    return name
+
+
+SingleWords = Annotated[list[Annotated[Name, AfterValidator(_one_word)]], Field(min_length=1)]
 
 _ONE_PROGRAM = ("utility", "interpreter", "shell")
 
@@ -57,15 +67,25 @@ class SpotLabelEntry(_Entry):
 class SpotValuesEntry(_Entry):
     """Values that mark spot capacity under keys that nobody knows, if one of ``words`` stands in the key."""
 
-    words: Names
-    values: Names
+    words: SingleWords
+    values: SingleWords
+
+
+class WordsEntry(_Entry):
+    """Words with one meaning."""
+
+    words: SingleWords
 
 
 class SpotSection(_Strict):
-    """Signs of capacity that is taken back without notice."""
+    """Signs of capacity that is taken back without notice.
+
+    ``otherwise``: words beside which a value that is a name (of ``named`` labels, and of ``anyKey``) says nothing.
+    """
 
     labels: list[SpotLabelEntry] = []
     anyKey: list[SpotValuesEntry] = []
+    otherwise: list[WordsEntry] = []
     resources: list[NamesEntry] = []
 
 
@@ -89,6 +109,7 @@ class CommandEntry(_Entry):
         "generic-script",
         "member",
         "variable",
+        "port",
     ]
     names: Names
     words: Annotated[int, Field(ge=0)] = 0
@@ -138,33 +159,34 @@ class VocabularyEntry(_Entry):
 class TypeEntry(VocabularyEntry):
     """What speaks for one type. Earlier entries are more specific: they win over later ones.
 
-    ``switches`` turn one of a program's works on. ``hints`` bear out a name of training, ``bases`` name the model that a
-    fine-tuning begins with.
+    ``switches`` turn one of a program's works on. ``hints`` bear out a name of training, ``pairs`` say training two together.
+    What trains is fine-tuning with one of ``bases``, which name the model to begin with, or of ``adapters``.
     """
 
     type: SignedType
     switches: list[Name] = []
     hints: list[Name] = []
+    pairs: list[Name] = []
     bases: list[Name] = []
+    adapters: list[Name] = []
 
-    @field_validator("hints")
+    @field_validator("hints", "pairs")
     @classmethod
-    def _of_training(cls, hints: list[str], info: ValidationInfo) -> list[str]:
+    def _of_training(cls, names: list[str], info: ValidationInfo) -> list[str]:
         said = info.data.get("type")
-        if hints and said not in (None, *TRAINING_TYPES):
-            raise ValueError(f"hints bear out training only, this entry is of {said}: write arguments, or type: training")
-        return hints
+        if names and said not in (None, *TRAINING_TYPES):
+            does = "bear out training" if info.field_name == "hints" else "say training two together"
+            raise ValueError(f"{info.field_name} {does} only, this entry is of {said}: write arguments, or type: training")
+        return names
 
-    @field_validator("bases")
+    @field_validator("bases", "adapters")
     @classmethod
-    def _of_fine_tuning(cls, bases: list[str], info: ValidationInfo) -> list[str]:
+    def _of_fine_tuning(cls, names: list[str], info: ValidationInfo) -> list[str]:
         said = info.data.get("type")
-        if bases and said not in (None, "fine-tuning"):
-            raise ValueError(
-                f"bases name the model that is trained further, this entry is of {said}: "
-                "write them in an entry of type: fine-tuning"
-            )
-        return bases
+        if names and said not in (None, "fine-tuning"):
+            what = "name the model that is trained further" if info.field_name == "bases" else "say that a model is tuned"
+            raise ValueError(f"{info.field_name} {what}, this entry is of {said}: write them in an entry of type: fine-tuning")
+        return names
 
 
 class FrameworkEntry(VocabularyEntry):

@@ -10,7 +10,7 @@ from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import members
 from signalbox.workload.said import Said, Strength
 from signalbox.workload.signs import Signs
-from signalbox.workload.vocabulary import Saying
+from signalbox.workload.vocabulary import Saying, option_name
 
 _PROBES = ("readinessProbe", "livenessProbe", "startupProbe")
 _METRICS_PORTS = ("metrics", "http-metrics", "prometheus", "prom")
@@ -61,8 +61,35 @@ def _probe_text(action: dict[str, Any]) -> str:
 
 
 def serves(container: ContainerView, signs: Signs, answers: Evidence | None) -> bool:
-    """Whether anything says that it answers requests: the probe that was found, a port, or where it listens."""
-    return answers is not None or by_port(container, signs) is not None or _listens(container, signs) is not None
+    """Whether anything says that it answers requests: the probe that was found, a port that is opened, tried or told, or where
+    it listens.
+    """
+    if answers is not None or by_port(container, signs) is not None or _listens(container, signs) is not None:
+        return True
+    return _is_tried(container, signs) or _is_told_a_port(container, signs)
+
+
+def _is_tried(container: ContainerView, signs: Signs) -> bool:
+    """Whether a probe opens a connection to it."""
+    for kind in _PROBES:
+        body = container.body.get(kind)
+        action = body.get("tcpSocket") if type(body) is dict else None
+        if isinstance(action, dict) and not _is_of_metrics(action, signs):
+            return True
+    return False
+
+
+def _is_told_a_port(container: ContainerView, signs: Signs) -> bool:
+    """Whether a variable or an option tells it where to listen: ``PORT=8080``, ``--port 8080``."""
+    ports = signs.commands.ports
+    told = [container.env.get(name, "") for _, name, _ in container.variables if option_name(name) in ports]
+    for started in container.started:
+        words = started.invocation.words[started.at + 1 : started.at + _MAX_WORDS]
+        for at, word in enumerate(words):
+            name, equals, value = word.partition("=")
+            if name[:2] == "--" and option_name(name) in ports:
+                told.append(value if equals else next(iter(words[at + 1 : at + 2]), ""))
+    return any(value.isdecimal() and len(value) < 6 and int(value) not in signs.ports.rendezvous for value in told)
 
 
 def _listens(container: ContainerView, signs: Signs) -> Said | None:

@@ -17,6 +17,7 @@ from signalbox.workload.kinds.kind import members
 from signalbox.workload.may_work import may_work, says_another
 from signalbox.workload.meaning import Meaning, meaning_of
 from signalbox.workload.naming import read_name
+from signalbox.workload.options_say import SWITCHED_OFF
 from signalbox.workload.said import Said, Source, Strength
 from signalbox.workload.signs import Signs
 from signalbox.workload.vocabulary import MAX_NAME, Saying, name_words, option_name
@@ -72,18 +73,25 @@ def called_tuned(container: ContainerView, view: "WorkloadView") -> Evidence | N
     return None
 
 
-def base_model(container: ContainerView, signs: Signs) -> Evidence | None:
-    """The setting that names a published model: ``--model openai/whisper-base``."""
+def tuned(container: ContainerView, signs: Signs) -> Evidence | None:
+    """The setting by which what trains tunes a model that is there: a published one (``--model openai/whisper-base``), or an adapter."""
     for index, name, _ in container.variables:
-        meaning = meaning_of(name, signs)
         value = container.env.get(name, "")
-        if meaning is not None and meaning.base and _PUBLISHED.match(value[:MAX_NAME]):
-            return Evidence(container.place("env", index), f"{name}={value[:MAX_NAME]}", _BASE)
+        if why := _tunes(meaning_of(name, signs), value):
+            return Evidence(container.place("env", index), f"{name}={value[:MAX_NAME]}", why)
     for started in container.started:
         for option in started.options:
-            if option.at > started.at and option.meaning.base and _PUBLISHED.match(option.value[:MAX_NAME]):
-                return Evidence(started.invocation.field(option.at), started.shown(option)[:MAX_NAME], _BASE)
+            if option.at > started.at and (why := _tunes(option.meaning, option.value)):
+                return Evidence(started.invocation.field(option.at), started.shown(option)[:MAX_NAME], why)
     return None
+
+
+def _tunes(meaning: Meaning | None, value: str) -> str:
+    if meaning is None:
+        return ""
+    if meaning.base and _PUBLISHED.match(value[:MAX_NAME]):
+        return _BASE
+    return meaning.adapter.reason if meaning.adapter is not None and value.lower() not in SWITCHED_OFF else ""
 
 
 def called(container: ContainerView, view: "WorkloadView") -> Said | None:

@@ -20,7 +20,8 @@ class Meaning(NamedTuple):
 
     ``type`` and ``framework`` it speaks for; whether it selects one of a program's works (``selects``; by ``choice`` only if
     its value is the plain name of one) or turns one on (``switch``), and nothing beside it (``alone``); the type whose name it
-    bears out (``hint``); whether it names the model that is trained further (``base``); whether it says how many processes a
+    bears out (``hint``), or says beside another such (``pair``); whether it names the model that is trained further (``base``), or says
+    how one is tuned or loaded (``adapter``); whether it says how many processes a
     launcher starts (``counts``) or how Pods meet (``meets``); its ``role`` in saving, the frameworks whose programs write there
     whatever else is said (``written_by``), and whether such a folder holds what is read as well (``root``); what it says of
     reading a checkpoint back (``reads_back``).
@@ -41,6 +42,8 @@ class Meaning(NamedTuple):
     root: bool = False
     hint: Saying | None = None
     base: bool = False
+    pair: Saying | None = None
+    adapter: Saying | None = None
 
 
 def meaning_of(name: str, signs: Signs) -> Meaning | None:
@@ -86,6 +89,8 @@ def _work_out(name: str, signs: Signs) -> Meaning | None:
         root=whole in signs.checkpoint.roots or last in signs.checkpoint.roots,
         hint=signs.types.hints.get(last),
         base=whole in signs.types.bases,
+        pair=signs.types.pairs.get(last),
+        adapter=signs.types.adapters.get(last),
     )
     if not any(meaning):
         return None

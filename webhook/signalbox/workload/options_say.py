@@ -10,25 +10,30 @@ from signalbox.workload.started import Option, Started
 from signalbox.workload.vocabulary import Saying, option_name
 
 _SWITCHED_ON = frozenset({"", "true", "1", "yes", "on"})
-_SWITCHED_OFF = frozenset({"false", "0", "no", "none", "off"})
+SWITCHED_OFF = frozenset({"false", "0", "no", "none", "off"})
 
 
 class Options(NamedTuple):
     """What options say (``best``), the work that switches turn on instead of training (``chosen``), whether they turn training
-    off, and whether any of them is one of training.
+    off, and whether any of them is one of training; ``learns``: of training in itself, whatever model it begins with; ``lone``: it
+    is the only one.
     """
 
     best: Said | None
     chosen: Said | None
     off: bool
     train: bool
+    learns: bool
+    lone: bool
 
 
 def by_options(started: Started, signs: Signs) -> Options:
     """What they say together."""
     best: Said | None = None
     chosen: Said | None = None
-    on = off = train = False
+    on = off = False
+    training: dict[str, Saying] = {}
+    pairs: dict[str, Said] = {}
     for option in started.options:
         if option.at < started.at:
             continue
@@ -48,17 +53,30 @@ def by_options(started: Started, signs: Signs) -> Options:
                 saying = read_name(option.value, signs).saying
         else:
             saying, strength = meaning.type, Strength.WEAK
-        if saying is None or option.value.lower() in _SWITCHED_OFF:
+        if option.value.lower() in SWITCHED_OFF:
             continue
-        train = train or saying.says in TRAINING_TYPES
+        if saying is None:
+            if meaning.pair is not None:
+                path, shown = started.invocation.field(option.at), started.shown(option)
+                pairs.setdefault(_name(started, option), said_by(meaning.pair, path, shown, started, Strength.WEAK))
+            continue
+        if saying.says in TRAINING_TYPES:
+            training.setdefault(_name(started, option), saying)
         if best is None or (-strength, saying.rank) < (-best.strength, best.saying.rank):
             best = said_by(saying, started.invocation.field(option.at), started.shown(option), started, strength)
-    return Options(best, None if on else chosen, off and not on, train)
+    if best is None and len(pairs) > 1:
+        best = min(pairs.values(), key=lambda said: said.saying.rank)
+    learns = any(saying.says == "training" for saying in training.values())
+    return Options(best, None if on else chosen, off and not on, bool(training), learns, len(training) + len(pairs) == 1)
+
+
+def _name(started: Started, option: Option) -> str:
+    return option_name(option.key or started.invocation.words[option.at].partition("=")[0])
 
 
 def _turned(option: Option) -> bool | None:
     value = option.value.lower()
-    if value in _SWITCHED_OFF:
+    if value in SWITCHED_OFF:
         return False
     if value in _SWITCHED_ON or (not option.joined and value[:1] == "-"):
         return True

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 BEST: tuple[Kept, ...] = ("durable", "unknown", "ephemeral", "none")
 LAUNCHER_ONLY = "only the launcher has it, and what it starts runs elsewhere"
+# What kinds call the replica that starts the work in the others.
+_LAUNCHERS = frozenset({"Launcher", "launcher"})
 # More templates than any launcher starts anything on.
 _MOST = 16
 
@@ -46,7 +48,11 @@ class Workers:
 
     def of(self, container: ContainerView) -> list[tuple[ContainerView, Storage]]:
         """Those of a launcher without accelerators: what it starts writes where they run, to their volumes."""
-        if container.accelerated or not any(one.target is not None and one.target.launchers for one in container.started):
+        if container.accelerated:
+            return []
+        # A script of a project's own may launch as well as `mpirun`, where the kind has a place for launchers.
+        launches = container.template.name in _LAUNCHERS
+        if not launches and not any(one.target is not None and one.target.launchers for one in container.started):
             return []
         if self._storages is None:
             self._storages = self._looked_for()

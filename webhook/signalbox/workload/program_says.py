@@ -41,14 +41,15 @@ def what_it_says(started: Started, signs: Signs, accelerated: bool) -> Said | No
         return None
     if said is not None and not said.trains and said.saying.says != "batch-inference":
         return said
-    by_option, chosen, off, train = by_options(started, signs)
+    by_option, chosen, off, train, learns, lone = by_options(started, signs)
     if said is not None and not said.trains:
-        # `stock_prediction.py --epochs 400` learns to predict.
-        learns = by_option is not None and by_option.trains and said.strength is Strength.NAMED and chosen is None and not off
-        return by_option if learns else said
-    if said is None and by_option is not None and by_option.saying.says == "fine-tuning" and _takes_back(started, signs):
-        # `score_reward_model.py --lora x`: an adapter is given to what uses one, too.
-        return None
+        # `stock_prediction.py --epochs 400` learns to predict; how `infer.py --lora_r 8` loads a model says nothing of learning.
+        learns = learns and by_option is not None and by_option.trains and said.strength is Strength.NAMED
+        return by_option if learns and chosen is None and not off else said
+    if said is None and by_option is not None and by_option.trains and by_option.strength is Strength.WEAK:
+        # `backup.py --lr 1`, `score_reward_model.py --lora_r 8`: one option alone is not heard against the name.
+        if (lone or not learns) and _is_of_another(started, signs):
+            by_option = None
     if said is not None or by_option is None or by_option.trains:
         # `train.py --epochs 3 --evaluate` trains and evaluates then; `--eval-only` says that it does nothing else.
         trains_too = chosen is not None and not chosen.backed and said is not None and train
@@ -144,7 +145,7 @@ def _ordered(started: Started, subs: tuple[str, ...], refused: bool, signs: Sign
 def _given(started: Started, signs: Signs, accelerated: bool) -> Said | None:
     """What a script says of training that another script is given first: `launch.py train.py config.yml`."""
     target, words = started.target, started.invocation.words
-    at = target.at + 1 if target is not None and target.role == "script" else len(words)
+    at = target.at + 1 if target is not None and target.role in ("script", "module") else len(words)
     if target is None or at >= len(words) or not words[at].endswith(_SCRIPT):
         return None
     first = name_words(program_name(target.name)[:MAX_NAME])
@@ -178,13 +179,15 @@ def _handed_over(started: Started, signs: Signs, accelerated: bool) -> Said | No
     return None if saying is None else _named(saying, by_name, started.invocation.field(0), through, started, True)
 
 
-def _takes_back(started: Started, signs: Signs) -> bool:
-    """Whether a script's name says that it is about training and does none."""
+def _is_of_another(started: Started, signs: Signs) -> bool:
+    """Whether a program is named for something else than training."""
     target = started.target
-    if target is None or target.role not in ("script", "module"):
+    if target is None or target.role == "code":
         return False
     file = program_name(target.name)
-    return read_name(file.rpartition(".")[2 if target.role == "module" else 0] or file, signs).refused
+    stem = file.rpartition(".")[2 if target.role == "module" else 0] or file
+    by_name = read_name(stem, signs)
+    return by_name.another or by_name.refused or (by_name.thing and stem.lower() not in signs.commands.generic_scripts)
 
 
 def _only_asks(started: Started, said: Said, signs: Signs) -> bool:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from signalbox.workload.meaning import Meaning
     from signalbox.workload.naming import Named
 
-_NEGATED = frozenset({"no", "non", "not"})
-
 
 @lru_cache(maxsize=4096)
 def glob(pattern: str) -> re.Pattern[str]:
@@ -48,7 +46,8 @@ class SpotLabel:
 
     Empty ``values``: any but a false one. ``presence``: only spot nodes carry the key at all, so that ``Exists`` asks
     for one. ``others``: what every other node has there, so that ruling it out asks for spot. ``named``: the value is the
-    name of a pool of nodes, of which ``values`` are words; any other name says nothing.
+    name of a pool of nodes, of which ``values`` are words; any other name says nothing, nor does one with one of
+    ``otherwise`` in it (``no-spot``).
     """
 
     key: str
@@ -56,12 +55,13 @@ class SpotLabel:
     presence: bool = False
     others: tuple[str, ...] = ()
     named: bool = False
+    otherwise: frozenset[str] = frozenset()
 
     def matches(self, value: str) -> bool:
         """Whether the label marks spot with this value."""
         if self.named:
             words = name_words(value[:MAX_NAME])
-            return not _NEGATED.intersection(words) and any(word in self.values for word in words)
+            return self.otherwise.isdisjoint(words) and any(word in self.values for word in words)
         lowered = value.lower().replace("_", "-")
         return lowered in self.values if self.values else lowered not in ("false", "no", "0")
 
@@ -93,7 +93,7 @@ class CommandSigns:
     ``choices`` such whose value counts only where it is the plain name of one. ``generic_scripts`` are names of scripts that
     say nothing (``main``), so that their folder is asked. ``members`` join a cluster and take its work. ``asks`` are first
     arguments by which a program answers a question and ends. ``variables`` are environment variables whose value is the command
-    line, or the script, that a container's own program starts.
+    line, or the script, that a container's own program starts, ``ports`` options and variables that say where a program listens.
     """
 
     launchers: frozenset[str] = frozenset()
@@ -108,6 +108,7 @@ class CommandSigns:
     generic_scripts: frozenset[str] = frozenset()
     members: frozenset[str] = frozenset()
     variables: frozenset[str] = frozenset()
+    ports: frozenset[str] = frozenset()
     several_words: frozenset[str] = frozenset()
 
 
@@ -245,7 +246,8 @@ class ResumeSigns:
 class Signs:
     """All signs together.
 
-    ``spot_values`` are values that mark spot capacity under a key that nobody knows, by the word of that key which says so.
+    ``spot_values`` are values that mark spot capacity under a key that nobody knows, by the word of that key which says so;
+    beside a word of ``spot_otherwise`` they mean something else.
     ``meanings`` and ``named`` remember what was worked out of them for options and names.
     """
 
@@ -254,6 +256,7 @@ class Signs:
     accelerator_claims: frozenset[str] = frozenset()
     spot_labels: tuple[SpotLabel, ...] = ()
     spot_values: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    spot_otherwise: frozenset[str] = frozenset()
     spot_resources: tuple[str, ...] = ()
     commands: CommandSigns = field(default_factory=CommandSigns)
     names: NameSigns = NameSigns()
@@ -277,7 +280,10 @@ class Signs:
         object.__setattr__(self, "_accelerator_names", re.compile(names) if names else None)
 
     def spot_label(self, key: Any) -> SpotLabel | None:
-        """What a node label or taint key says of spot capacity: its own sign, or what the words of its name may say."""
+        """What a node label or taint key says of spot capacity: its own sign, or what the words of its name may say.
+
+        Who puts a domain before a key that is known (``acme.io/spot``) means the same by it.
+        """
         if not isinstance(key, str):
             return None
         label = self._spot_by_key.get(key)
@@ -287,9 +293,15 @@ class Signs:
         if key not in known:
             if len(known) > 1000:
                 known.clear()
-            values = [value for word in name_words(key) for value in self.spot_values.get(word, ())]
-            known[key] = SpotLabel(key, tuple(dict.fromkeys(values)), named=True) if values else None
+            known[key] = self._spot_by_key.get(key.rpartition("/")[2]) or self._guessed(key)
         return known[key]
+
+    def _guessed(self, key: str) -> SpotLabel | None:
+        words = name_words(key)
+        if not self.spot_otherwise.isdisjoint(words):
+            return None
+        values = tuple(dict.fromkeys([value for word in words for value in self.spot_values.get(word, ())]))
+        return SpotLabel(key, values, named=True, otherwise=self.spot_otherwise) if values else None
 
     def accelerator(self, resource: str) -> AcceleratorSign | None:
         """The sign a resource name fits, None where it is no accelerator (cpu, memory, ``vpc.amazonaws.com/efa``)."""

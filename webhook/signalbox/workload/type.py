@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from signalbox.fieldpath import Path, value_at
-from signalbox.workload.borne_out import base_model, called_tuned
+from signalbox.workload.borne_out import called_tuned, tuned
 from signalbox.workload.containers import TOO_LONG, ContainerView
 from signalbox.workload.distributed import is_called_distributed
 from signalbox.workload.judgement import TYPES, Evidence, Judgement
@@ -63,10 +63,10 @@ def infer_type(view: "WorkloadView") -> Judgement:
         state = "inference"
     if state == "training" and by is not None:
         # That a model is there already is often told by names alone: the program is the same.
-        if (tuned := base_model(by, view.signs)) is not None:
-            return Judgement("fine-tuning", (evidence, tuned), thin=thin)
-        if (tuned := called_tuned(by, view)) is not None:
-            return Judgement("fine-tuning", (evidence, tuned), thin=True)
+        if (more := tuned(by, view.signs)) is not None:
+            return Judgement("fine-tuning", (evidence, more), thin=thin)
+        if (more := called_tuned(by, view)) is not None:
+            return Judgement("fine-tuning", (evidence, more), thin=True)
     if state == "training" and view.distributed:
         state = "distributed-training"
         thin = thin or is_called_distributed(view.distributed_by)

@@ -33,7 +33,8 @@ class Vocabulary:
     them. ``words`` are words of a name joined by ``_`` (``fine_tune``). ``images`` likewise, met in an image's repository and
     tag; the host of its registry counts only as the beginning of one (``nvcr_io_nim``). ``environment`` and ``arguments`` are
     whole names with ``_``, ``switches`` options that turn one of a program's works on, ``hints`` settings that other work has
-    as well, ``bases`` such that name the model which is trained further. ``code`` holds pieces of program text, the longest
+    as well, ``pairs`` such that are training two together, ``bases`` such that name the model which is trained further and
+    ``adapters`` such that say how a large model is loaded. ``code`` holds pieces of program text, the longest
     first.
     """
 
@@ -47,6 +48,8 @@ class Vocabulary:
     switches: dict[str, Saying] = field(default_factory=dict)
     hints: dict[str, Saying] = field(default_factory=dict)
     bases: dict[str, Saying] = field(default_factory=dict)
+    pairs: dict[str, Saying] = field(default_factory=dict)
+    adapters: dict[str, Saying] = field(default_factory=dict)
     known: dict[tuple[str, str], Saying | None] = field(default_factory=dict, compare=False, repr=False)
 
     def of_command(self, words: tuple[str, ...]) -> Saying | None:

@@ -7,7 +7,7 @@ training, so thin signs of training beside a readiness probe say nothing.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from signalbox.workload.answering import by_address, by_port, joins_a_cluster, probe, scalar
+from signalbox.workload.answering import by_address, by_port, joins_a_cluster, probe, scalar, serves
 from signalbox.workload.borne_out import borne_out, called, called_another, only_looks
 from signalbox.workload.containers import TOO_LONG, ContainerView
 from signalbox.workload.judgement import Evidence
@@ -176,17 +176,17 @@ def _is_doubtful(said: Said, container: ContainerView, answers: Evidence | None,
     A service that takes orders to train is no training, nor is an image named for the training of people. A script that
     trains may well report its health.
     """
-    serves = answers is not None or by_port(container, signs) is not None
-    if said.source == "variable" and serves:
-        # A service may be told what it starts when it is asked to train.
+    answering = serves(container, signs, answers)
+    if answering and (said.source == "variable" or said.saying.general):
+        # A service may be told what it starts when it is asked to train, and be named for the data that it shows.
         return True
     if said.strength is Strength.KNOWN:
         return False
     if said.strength is Strength.WEAK:
-        return serves or (forever and (not container.accelerated or said.source == "image"))
+        return answering or (forever and (not container.accelerated or said.source == "image"))
     if container.accelerated or said.backed:
         return False
-    return serves or (forever and not said.order)
+    return answering or (forever and not said.order)
 
 
 def _by_commands(container: ContainerView, ends: bool) -> Said | None:

@@ -1,6 +1,7 @@
 """AppWrapper ``workload.codeflare.dev``: whole objects that are queued and started as one.
 
-A component of a kind that is not known here is read by what it declares of its pod sets.
+A component of a kind that is not known here is read by what it declares of its pod sets. Up to ``v1beta1`` the objects
+are ``spec.resources.GenericItems[].generictemplate`` (codeflare ``multi-cluster-app-dispatcher``, ``api/v1beta1``).
 """
 
 from collections.abc import Callable, Iterator
@@ -17,9 +18,9 @@ def app_wrapper(kinds: Kinds) -> WorkloadKind:
 
     def read(wrapper: JsonObject, inside: Callable[[Path], tuple[PodTemplate, ...]]) -> tuple[PodTemplate, ...]:
         found: list[PodTemplate] = []
-        for path, component in _components(wrapper):
-            if kind_of(component.get("template"), kinds) is not None:
-                found += inside((*path, "template"))
+        for path, component, key in _components(wrapper):
+            if kind_of(component.get(key), kinds) is not None:
+                found += inside((*path, key))
             else:
                 found += _declared(wrapper, path, component)
         return tuple(found)
@@ -32,12 +33,12 @@ def app_wrapper(kinds: Kinds) -> WorkloadKind:
 
     def labelled(wrapper: JsonObject) -> Metadata:
         found: list[Path] = []
-        for path, _ in _components(wrapper):
-            found += metadata_in(wrapper, (*path, "template"), kinds)
+        for path, _, key in _components(wrapper):
+            found += metadata_in(wrapper, (*path, key), kinds)
         return tuple(found)
 
     def wraps(wrapper: JsonObject) -> WorkloadKind | None:
-        inner = (kind_of(component.get("template"), kinds) for _, component in _components(wrapper))
+        inner = (kind_of(component.get(key), kinds) for _, component, key in _components(wrapper))
         return next((kind for kind in inner if kind is not None), None)
 
     return WorkloadKind(
@@ -53,10 +54,15 @@ def app_wrapper(kinds: Kinds) -> WorkloadKind:
     )
 
 
-def _components(wrapper: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
-    for index, component in enumerate(members(mapping(wrapper.get("spec")).get("components"))):
+def _components(wrapper: JsonObject) -> Iterator[tuple[Path, JsonObject, str]]:
+    """The components, where they stand, and the key of the object in each."""
+    spec = mapping(wrapper.get("spec"))
+    for index, component in enumerate(members(spec.get("components"))):
         if isinstance(component, dict):
-            yield ("spec", "components", index), component
+            yield ("spec", "components", index), component, "template"
+    for index, item in enumerate(members(mapping(spec.get("resources")).get("GenericItems"))):
+        if isinstance(item, dict):
+            yield ("spec", "resources", "GenericItems", index), item, "generictemplate"
 
 
 def _declared(wrapper: JsonObject, path: Path, component: JsonObject) -> Iterator[PodTemplate]:

@@ -21,10 +21,14 @@ def experiment(kinds: Kinds) -> WorkloadKind:
 
     def templates(obj: JsonObject) -> tuple[PodTemplate, ...]:
         trials = count(mapping(obj.get("spec")).get("parallelTrialCount"), default=_AT_ONCE)
+        inside = templates_in(obj, _TRIAL, kinds)
+        kind = kind_of(value_at(obj, _TRIAL), kinds)
+        # Trials never meet: only what one of them makes together works together.
+        alone = (len(inside) == 1 or (kind is not None and kind.steps)) and all(template.pods == 1 for template in inside)
         return tuple(
             [
-                replace(template, pods=product(trials, template.pods), writable=False)
-                for template in templates_in(obj, _TRIAL, kinds)
+                replace(template, pods=product(trials, template.pods), writable=False, apart=template.apart or alone)
+                for template in inside
             ]
         )
 
