@@ -159,7 +159,7 @@ def _by_name_alone(policy: Policy, others: list[Subject]) -> bool:
 
 
 def _without_binding(policy: Policy) -> Policy:
-    """A policy without the queue and the priority it injects: these bring rules and preemption, and a name is no reason for either."""
+    """A policy without the queue and the priority that it injects: they bring rules and preemption, too much for a name."""
     if policy.inject is None:
         return policy
     return replace(policy, inject=replace(policy.inject, queue="", priority_class_name=""))

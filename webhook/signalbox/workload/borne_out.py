@@ -74,14 +74,16 @@ def called_tuned(container: ContainerView, view: "WorkloadView") -> Evidence | N
 
 
 def tuned(container: ContainerView, signs: Signs) -> Evidence | None:
-    """The setting by which what trains tunes a model that is there: a published one (``--model openai/whisper-base``), or an adapter."""
+    """The setting by which what trains tunes a model that is there: one that is published (``--model openai/whisper-base``), or
+    an adapter.
+    """
     for index, name, _ in container.variables:
         value = container.env.get(name, "")
         if why := _tunes(meaning_of(name, signs), value):
             return Evidence(container.place("env", index), f"{name}={value[:MAX_NAME]}", why)
     for started in container.started:
         for option in started.options:
-            if option.at > started.at and (why := _tunes(option.meaning, option.value)):
+            if option.at >= started.at and (why := _tunes(option.meaning, option.value)):
                 return Evidence(started.invocation.field(option.at), started.shown(option)[:MAX_NAME], why)
     return None
 
@@ -205,5 +207,5 @@ def _settings(container: ContainerView, signs: Signs) -> Iterator[tuple[str, Mea
         yield name, meaning_of(name, signs), False
     for started in container.started:
         for option in started.options:
-            if option.at > started.at:
+            if option.at >= started.at:
                 yield option.key or started.invocation.words[option.at].partition("=")[0], option.meaning, True

@@ -20,9 +20,9 @@ class Meaning(NamedTuple):
 
     ``type`` and ``framework`` it speaks for; whether it selects one of a program's works (``selects``; by ``choice`` only if
     its value is the plain name of one) or turns one on (``switch``), and nothing beside it (``alone``); the type whose name it
-    bears out (``hint``), or says beside another such (``pair``); whether it names the model that is trained further (``base``), or says
-    how one is tuned or loaded (``adapter``); whether it says how many processes a
-    launcher starts (``counts``) or how Pods meet (``meets``); its ``role`` in saving, the frameworks whose programs write there
+    bears out (``hint``), or says beside another such (``pair``); whether it names the model that is trained further (``base``),
+    or says how one is tuned or loaded (``adapter``); whether it says how many processes a launcher starts (``counts``) or how
+    Pods meet (``meets``); its ``role`` in saving, the frameworks whose programs write there
     whatever else is said (``written_by``), and whether such a folder holds what is read as well (``root``); what it says of
     reading a checkpoint back (``reads_back``).
     """

@@ -15,8 +15,8 @@ SWITCHED_OFF = frozenset({"false", "0", "no", "none", "off"})
 
 class Options(NamedTuple):
     """What options say (``best``), the work that switches turn on instead of training (``chosen``), whether they turn training
-    off, and whether any of them is one of training; ``learns``: of training in itself, whatever model it begins with; ``lone``: it
-    is the only one.
+    off, and whether any of them is one of training; ``learns``: of training in itself, whatever model it begins with; ``lone``:
+    it is the only one.
     """
 
     best: Said | None

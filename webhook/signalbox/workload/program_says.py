@@ -43,13 +43,13 @@ def what_it_says(started: Started, signs: Signs, accelerated: bool) -> Said | No
         return said
     by_option, chosen, off, train, learns, lone = by_options(started, signs)
     if said is not None and not said.trains:
-        # `stock_prediction.py --epochs 400` learns to predict; how `infer.py --lora_r 8` loads a model says nothing of learning.
+        # `stock_prediction.py --epochs 400` learns to predict; `infer.py --lora_r 8` only says how a model is loaded.
         learns = learns and by_option is not None and by_option.trains and said.strength is Strength.NAMED
         return by_option if learns and chosen is None and not off else said
-    if said is None and by_option is not None and by_option.trains and by_option.strength is Strength.WEAK:
+    doubtful = said is None and by_option is not None and by_option.trains and by_option.strength is Strength.WEAK
+    if doubtful and (lone or not learns) and _is_of_another(started, signs):
         # `backup.py --lr 1`, `score_reward_model.py --lora_r 8`: one option alone is not heard against the name.
-        if (lone or not learns) and _is_of_another(started, signs):
-            by_option = None
+        by_option = None
     if said is not None or by_option is None or by_option.trains:
         # `train.py --epochs 3 --evaluate` trains and evaluates then; `--eval-only` says that it does nothing else.
         trains_too = chosen is not None and not chosen.backed and said is not None and train

@@ -93,7 +93,7 @@ class CommandSigns:
     ``choices`` such whose value counts only where it is the plain name of one. ``generic_scripts`` are names of scripts that
     say nothing (``main``), so that their folder is asked. ``members`` join a cluster and take its work. ``asks`` are first
     arguments by which a program answers a question and ends. ``variables`` are environment variables whose value is the command
-    line, or the script, that a container's own program starts, ``ports`` options and variables that say where a program listens.
+    line, or the script, that a container's own program starts, ``ports`` options and variables that say where one listens.
     """
 
     launchers: frozenset[str] = frozenset()
