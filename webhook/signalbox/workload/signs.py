@@ -35,10 +35,6 @@ class AcceleratorSign:
     toleration: str = ""
     share: bool = False
 
-    def matches(self, resource: str) -> bool:
-        """Whether a resource name is one of these."""
-        return any(glob(pattern).match(resource) for pattern in self.resources)
-
 
 @dataclass(frozen=True, slots=True)
 class SpotLabel:
@@ -276,7 +272,8 @@ class Signs:
 
     def __post_init__(self) -> None:
         self._spot_by_key.update((label.key, label) for label in self.spot_labels)
-        names = "|".join([translate(pattern) for sign in self.accelerators for pattern in sign.resources])
+        # All patterns at once: an object may hold ten thousands of names.
+        names = "|".join([f"({'|'.join(map(translate, sign.resources))})" for sign in self.accelerators])
         object.__setattr__(self, "_accelerator_names", re.compile(names) if names else None)
 
     def spot_label(self, key: Any) -> SpotLabel | None:
@@ -312,9 +309,8 @@ class Signs:
         if resource not in known:
             if len(known) > 1000:
                 known.clear()
-            # Hardly any resource is one: all patterns at once rule it out.
-            may_be = self._accelerator_names is not None and self._accelerator_names.match(resource)
-            known[resource] = next((sign for sign in self.accelerators if sign.matches(resource)), None) if may_be else None
+            found = self._accelerator_names.match(resource) if self._accelerator_names is not None else None
+            known[resource] = None if found is None else self.accelerators[(found.lastindex or 1) - 1]
         return known[resource]
 
     def is_spot_resource(self, resource: str) -> bool:
