@@ -86,8 +86,8 @@ def resume(role: str, *names: str) -> dict[str, Any]:
         ("julia a100 train.jl", commands("wrapper", "julia", words=1), None, "training"),
         ("julia server.jl", types("training", "julia"), "inference", "training"),
         # Of one option the value is a work whatever it is called, or only where it is the plain name of one.
-        ("python main.py --mode pretrain-large", commands("choice", "mode"), "training", None),
-        ("python main.py --task pretrain-large", commands("selector", "task"), None, "training"),
+        ("python main.py --mode large-eval", commands("choice", "mode"), "evaluation", None),
+        ("python main.py --task large-eval", commands("selector", "task"), None, "evaluation"),
         # Words of names: what the first and the last one say.
         ("python submit_train.py", words("order", "submit"), None, "training"),
         ("python launch_train.py", words("errand", "launch"), "training", None),

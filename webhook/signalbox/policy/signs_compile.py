@@ -106,6 +106,7 @@ def _commands(specs: Sequence[SignsSpec], roles: Roles[str]) -> CommandSigns:
         members=roles["member"],
         variables=roles["variable"],
         ports=roles["port"],
+        ranks=roles["ranks"],
         several_words=frozenset(_program(name) for name in (*launchers, *wrappers) if " " in name),
     )
 

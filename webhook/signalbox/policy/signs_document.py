@@ -110,6 +110,7 @@ class CommandEntry(_Entry):
         "member",
         "variable",
         "port",
+        "ranks",
     ]
     names: Names
     words: Annotated[int, Field(ge=0)] = 0

@@ -5,9 +5,10 @@ What only reports on the work, and where the processes of a cluster meet, answer
 
 from typing import Any
 
+from signalbox.fieldpath import Path
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.judgement import Evidence
-from signalbox.workload.kinds.kind import members
+from signalbox.workload.kinds.kind import mapping, members
 from signalbox.workload.said import Said, Strength
 from signalbox.workload.signs import Signs
 from signalbox.workload.vocabulary import Saying, option_name
@@ -18,6 +19,9 @@ _SERVES_PORT = Saying("inference", "a port on accelerators that are held for eve
 _NOTEBOOK_PORT = Saying("interactive", "the port of a notebook", 10_000)
 _LISTENS = Saying("inference", "listens for requests on accelerators that are held for ever", 10_000)
 _EVERY_ADDRESS = ("0.0.0.0", "[::]", "::")  # noqa: S104  looked for, not listened at
+_CLIENTS = ("curl ", "wget ", "grpc_health_probe", "grpc-health-probe")
+_MAX_TEXT = 1024
+_LONGEST_PORT = 6
 # Where a server listens stands among its first options.
 _MAX_WORDS = 64
 
@@ -30,18 +34,20 @@ def probe(container: ContainerView, signs: Signs) -> Evidence | None:
             continue
         for how in ("httpGet", "grpc"):
             action = body.get(how)
-            if isinstance(action, dict) and not _is_of_metrics(action, signs):
+            if isinstance(action, dict) and not _is_of_metrics(action, container, signs):
                 return Evidence((*container.path, kind, how), _probe_text(action))
     return None
 
 
-def _is_of_metrics(action: dict[str, Any], signs: Signs) -> bool:
+def _is_of_metrics(action: dict[str, Any], container: ContainerView, signs: Signs) -> bool:
     """Whether a probe asks what reports on the work, which whatever runs may do."""
     port = action.get("port")
     if action.get("path") == "/metrics":
         return True
     if isinstance(port, int):
-        return port in signs.ports.rendezvous
+        entries = members(container.body.get("ports"))
+        named = next((entry for entry in entries if isinstance(entry, dict) and entry.get("containerPort") == port), {})
+        return port in signs.ports.rendezvous or named.get("name") in _METRICS_PORTS
     return isinstance(port, str) and port in _METRICS_PORTS
 
 
@@ -66,30 +72,48 @@ def serves(container: ContainerView, signs: Signs, answers: Evidence | None) -> 
     """
     if answers is not None or by_port(container, signs) is not None or _listens(container, signs) is not None:
         return True
-    return _is_tried(container, signs) or _is_told_a_port(container, signs)
+    return by_told_port(container, signs) is not None
 
 
-def _is_tried(container: ContainerView, signs: Signs) -> bool:
-    """Whether a probe opens a connection to it."""
+def by_told_port(container: ContainerView, signs: Signs) -> Said | None:
+    """A probe that opens a connection to it, or a variable or option that tells it where to listen: ``PORT=8080``."""
     for kind in _PROBES:
-        body = container.body.get(kind)
-        action = body.get("tcpSocket") if type(body) is dict else None
-        if isinstance(action, dict) and not _is_of_metrics(action, signs):
-            return True
-    return False
-
-
-def _is_told_a_port(container: ContainerView, signs: Signs) -> bool:
-    """Whether a variable or an option tells it where to listen: ``PORT=8080``, ``--port 8080``."""
+        body = mapping(container.body.get(kind))
+        for how in ("tcpSocket", "exec"):
+            action = body.get(how)
+            if (
+                isinstance(action, dict)
+                and not _is_of_metrics(action, container, signs)
+                and (how == "tcpSocket" or _asks(action))
+            ):
+                return _told((*container.path, kind, how), how)
     ports = signs.commands.ports
-    told = [container.env.get(name, "") for _, name, _ in container.variables if option_name(name) in ports]
+    for index, name, _ in container.variables:
+        if option_name(name) in ports and _is_port(container.env.get(name, ""), signs):
+            return _told(container.place("env", index), f"{name}={container.env[name]}")
     for started in container.started:
-        words = started.invocation.words[started.at + 1 : started.at + _MAX_WORDS]
-        for at, word in enumerate(words):
-            name, equals, value = word.partition("=")
+        words = started.invocation.words
+        for at in range(started.at + 1, min(len(words), started.at + _MAX_WORDS)):
+            name, equals, value = words[at].partition("=")
             if name[:2] == "--" and option_name(name) in ports:
-                told.append(value if equals else next(iter(words[at + 1 : at + 2]), ""))
-    return any(value.isdecimal() and len(value) < 6 and int(value) not in signs.ports.rendezvous for value in told)
+                value = value if equals else next(iter(words[at + 1 : at + 2]), "")
+                if _is_port(value, signs):
+                    return _told(started.invocation.field(at), f"{name} {value}")
+    return None
+
+
+def _told(path: Path, shown: str) -> Said:
+    return Said(_LISTENS, Evidence(path, shown, _LISTENS.reason), Strength.WEAK)
+
+
+def _asks(action: dict[str, Any]) -> bool:
+    """Whether a probe's command sends a request: `curl localhost:8080/health`."""
+    words = " ".join([word for word in members(action.get("command"))[:_MAX_WORDS] if isinstance(word, str)])[:_MAX_TEXT]
+    return any(client in words for client in _CLIENTS)
+
+
+def _is_port(value: str, signs: Signs) -> bool:
+    return value.isdecimal() and len(value) < _LONGEST_PORT and int(value) not in signs.ports.rendezvous
 
 
 def _listens(container: ContainerView, signs: Signs) -> Said | None:
@@ -100,7 +124,7 @@ def by_port(container: ContainerView, signs: Signs) -> Said | None:
     """A port that is no meeting place of processes."""
     for index, entry in enumerate(members(container.body.get("ports"))):
         port = entry.get("containerPort") if isinstance(entry, dict) else None
-        if not isinstance(port, int) or port in signs.ports.rendezvous:
+        if not isinstance(port, int) or port in signs.ports.rendezvous or entry.get("name") in _METRICS_PORTS:
             continue
         saying = _NOTEBOOK_PORT if port in signs.ports.interactive else _SERVES_PORT
         return Said(saying, Evidence((*container.path, "ports", index), str(port), saying.reason), Strength.WEAK)

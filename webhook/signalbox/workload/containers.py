@@ -175,8 +175,19 @@ class ContainerView:
     def said(self) -> tuple[Said | None, ...]:
         """What each of ``started`` says about the type."""
         if self._said is None:
-            held = self.may_hold
-            self._said = tuple([what_it_says(started, self._signs, held) for started in self.started])
+            held, written = self.may_hold, ""
+            found: list[Said | None] = []
+            for started in self.started:
+                said = what_it_says(started, self._signs, held)
+                target = started.target
+                if started.invocation.document and target is not None and target.role == "program":
+                    written = started.invocation.document if started.whole else ""
+                elif said is None and written and target is not None and target.role == "script":
+                    # `cat > run.py <<EOF`, and then `python run.py`.
+                    code = Target("code", written, target.at, target.launchers)
+                    said = what_it_says(Started(started.invocation, code, self._signs), self._signs, held)
+                found.append(said)
+            self._said = tuple(found)
         return self._said
 
     @property

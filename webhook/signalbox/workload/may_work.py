@@ -38,6 +38,12 @@ def says_another(container: ContainerView, signs: Signs) -> bool:
     return read.another or (read.thing and stem.lower() not in signs.commands.generic_scripts)
 
 
+def does_another(container: ContainerView, signs: Signs) -> bool:
+    """Whether the last script that it runs is named for something else that is done: `precompute_latents.py`."""
+    last = next(_no_tools(container, signs), None)
+    return last is not None and last.role in ("script", "module") and read_name(_stem(last), signs).another
+
+
 def _no_tools(container: ContainerView, signs: Signs) -> Iterator[Target]:
     """What it runs, the last first."""
     for started in reversed(container.started):

@@ -2,6 +2,7 @@
 
 from typing import Literal, NamedTuple
 
+from signalbox.workload.judgement import TRAINING_TYPES
 from signalbox.workload.signs import CheckpointSigns, ResumeSigns, Signs
 from signalbox.workload.vocabulary import MAX_NAME, Saying, name_words, option_name
 
@@ -92,6 +93,9 @@ def _work_out(name: str, signs: Signs) -> Meaning | None:
         pair=signs.types.pairs.get(last),
         adapter=signs.types.adapters.get(last),
     )
+    if meaning.pair is None and "." in whole and (group := signs.types.words.get(whole.partition(".")[0])) is not None:
+        # `trainer.devices=1`: a setting in a group that is named for training.
+        meaning = meaning._replace(pair=group if group.says in TRAINING_TYPES else None)
     if not any(meaning):
         return None
     words = last.split("_")

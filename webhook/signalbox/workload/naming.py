@@ -23,7 +23,7 @@ class Named(NamedTuple):
     may as well be a server of trainings. ``refused``: words of training stand in it, and others take them back.
     ``look``: it only looks whether something works. ``another``: it is plainly of something else than a training, be it
     such a look, ``score`` or ``quantize-awq``. ``thing``: it ends in what something is (``router``, ``my-app``). ``agent``: it
-    says who trains.
+    says who trains. ``ordered``: it begins with an order to train.
     """
 
     saying: Saying | None
@@ -35,6 +35,7 @@ class Named(NamedTuple):
     another: bool = False
     thing: bool = False
     agent: bool = False
+    ordered: bool = False
 
 
 _NOTHING = Named(None, None)
@@ -110,6 +111,7 @@ def _part(words: list[str], signs: Signs) -> Named:
         another=look or _is_another(core, names),
         thing=core[-1] in names.things,
         agent=core[-1] in names.agents,
+        ordered=_begins_with(core, names.orders),
     )
 
 

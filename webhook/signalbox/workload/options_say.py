@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from signalbox.workload.judgement import TRAINING_TYPES
-from signalbox.workload.naming import read_name
+from signalbox.workload.naming import Named, read_name
 from signalbox.workload.said import Said, Strength, said_by
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Option, Started
@@ -31,9 +31,11 @@ def by_options(started: Started, signs: Signs) -> Options:
     """What they say together."""
     best: Said | None = None
     chosen: Said | None = None
-    on = off = False
+    on: Said | None = None
+    off = False
     training: dict[str, Saying] = {}
     pairs: dict[str, Said] = {}
+    hints: set[str] = set()
     for option in started.options:
         if option.at < started.at:
             continue
@@ -41,21 +43,25 @@ def by_options(started: Started, signs: Signs) -> Options:
         meaning = option.meaning
         if meaning.switch is not None:
             turned = _turned(option)
+            path, shown = started.invocation.field(option.at), started.shown(option)
             if meaning.switch.says in TRAINING_TYPES:
-                on, off = on or turned is True, off or turned is False
+                off = off or turned is False
+                on = on or (said_by(meaning.switch, path, shown, started, Strength.WEAK) if turned else None)
             elif turned and (chosen is None or meaning.switch.rank < chosen.saying.rank):
-                path, shown = started.invocation.field(option.at), started.shown(option)
                 # `--eval-only` says so alone, `--test` and `--do_eval` only beside a sign that this is a program that trains.
                 chosen = said_by(meaning.switch, path, shown, started, Strength.NAMED, backed=meaning.alone)
         if meaning.selects or meaning.choice:
             saying, strength = signs.types.switches.get(option_name(option.value)), Strength.NAMED
-            if saying is None and meaning.selects:
-                saying = read_name(option.value, signs).saying
+            if saying is None:
+                by_name = read_name(option.value, signs)
+                saying = by_name.saying if meaning.selects else _order_in(by_name)
         else:
             saying, strength = meaning.type, Strength.WEAK
         if option.value.lower() in SWITCHED_OFF:
             continue
         if saying is None:
+            if meaning.hint is not None and not meaning.hint.general:
+                hints.add(_name(started, option))
             if meaning.pair is not None:
                 path, shown = started.invocation.field(option.at), started.shown(option)
                 pairs.setdefault(_name(started, option), said_by(meaning.pair, path, shown, started, Strength.WEAK))
@@ -64,10 +70,28 @@ def by_options(started: Started, signs: Signs) -> Options:
             training.setdefault(_name(started, option), saying)
         if best is None or (-strength, saying.rank) < (-best.strength, best.saying.rank):
             best = said_by(saying, started.invocation.field(option.at), started.shown(option), started, strength)
-    if best is None and len(pairs) > 1:
+    if best is None and pairs and len(hints | pairs.keys()) > 1:
         best = min(pairs.values(), key=lambda said: said.saying.rank)
+    if best is None and on is not None:
+        # `main.py --train`
+        best = on
+        training.setdefault("", on.saying)
     learns = any(saying.says == "training" for saying in training.values())
-    return Options(best, None if on else chosen, off and not on, bool(training), learns, len(training) + len(pairs) == 1)
+    return Options(best, None if on else chosen, off and on is None, bool(training), learns, len(training) + len(pairs) == 1)
+
+
+def ordered_by(value: str, signs: Signs) -> Saying | None:
+    """The training that is ordered by the value of a setting which says what a program does; None for anything else."""
+    saying = signs.types.switches.get(option_name(value))
+    if saying is not None:
+        return saying if saying.says in TRAINING_TYPES else None
+    return _order_in(read_name(value, signs))
+
+
+def _order_in(name: Named) -> Saying | None:
+    """What the value of an option orders that may have any other: `--job train_model`, and no `--task train_schedule`."""
+    plain = name.plain
+    return None if plain is None or plain.says not in TRAINING_TYPES or name.refused or name.another else plain
 
 
 def _name(started: Started, option: Option) -> str:

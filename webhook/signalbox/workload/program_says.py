@@ -1,10 +1,12 @@
 """What one started program says by a vocabulary of types: the reading behind the type judgement."""
 
 import re
+from collections.abc import Sequence
 
 from signalbox.fieldpath import Path
 from signalbox.workload.command import program_name
 from signalbox.workload.judgement import TRAINING_TYPES
+from signalbox.workload.meaning import meaning_of
 from signalbox.workload.naming import Named, read_name
 from signalbox.workload.options_say import by_options
 from signalbox.workload.said import Said, Strength, said_by
@@ -15,6 +17,9 @@ from signalbox.workload.vocabulary import MAX_NAME, Saying, name_words
 _SUB_COMMAND = re.compile(r"[a-z][a-z0-9_:-]*+\Z")
 _MAX_SUB_COMMANDS = 2
 _SCRIPT = (".py", ".sh")
+_CONFIGURATION = (".yaml", ".yml", ".json", ".toml", ".gin")
+_MAX_CONFIGURATION = 32
+_MAX_PACKAGES = 4
 # Scripts of languages for the web: what they are called says little about training.
 _OF_THE_WEB = (".js", ".mjs", ".cjs", ".ts", ".rb", ".php", ".pl")
 # What a program text does in the end: it may load and prepare before it trains, and train before it serves.
@@ -33,7 +38,7 @@ PRECEDENCE_IN_CODE = (
 def what_it_says(started: Started, signs: Signs, accelerated: bool) -> Said | None:
     """The type that one invocation speaks for, the specific before the general."""
     target = started.target
-    if target is not None and target.role == "program" and target.name in signs.commands.utilities:
+    if target is not None and target.role in ("program", "module") and target.name in signs.commands.utilities:
         return None
     # What a launcher starts has the accelerators of other Pods, where it has none of its own.
     said = _by_name(started, signs, accelerated or (target is not None and bool(target.launchers)))
@@ -58,7 +63,7 @@ def what_it_says(started: Started, signs: Signs, accelerated: bool) -> Said | No
         if off:
             return None
     if said is None:
-        found = by_option or _by_launcher(started, signs)
+        found = by_option or _by_launcher(started, signs) or _by_configuration(started, signs)
         return None if found is not None and found.saying.general and not accelerated else found
     if by_option is not None:
         # `train.py --mode eval` evaluates and `train.py --lora_r 8` fine-tunes: an option is more specific than "train".
@@ -93,12 +98,15 @@ def _by_name(started: Started, signs: Signs, accelerated: bool) -> Said | None:
     subs = _sub_commands(started)
     if target.role == "module":
         stem = name.rpartition(".")[2]
-        saying = types.of_module(name.lower())
-        if saying is not None and name.lower() not in types.modules:
-            # A package that does several things: `axolotl.cli.evaluate` evaluates.
-            by_stem = read_name(stem, signs).saying
-            saying = by_stem if by_stem is not None and by_stem.rank < saying.rank else saying
-        parent = name.rpartition(".")[0].rpartition(".")[2]
+        saying = types.of_command((name.lower(), *subs)) if subs else None
+        if saying is None:
+            saying = types.of_module(name.lower())
+            if saying is not None and name.lower() not in types.modules:
+                # A package that does several things: `axolotl.cli.evaluate` evaluates.
+                saying = _of_another_work(name.split("."), saying, signs) or saying
+        if saying is not None and saying.says in TRAINING_TYPES:
+            saying = _of_another_work(subs[:1], saying, signs) or saying
+        parent = _told_by_package(name, signs)
         shown = f"-m {name}"
     else:
         file = program_name(name)
@@ -106,13 +114,22 @@ def _by_name(started: Started, signs: Signs, accelerated: bool) -> Said | None:
         folder = name.rpartition("/")[0].rpartition("/")[2]
         parent = folder if target.role == "script" else ""
         saying = types.of_command((file.lower(), *subs)) if file else None
+        if saying is not None and saying.says in TRAINING_TYPES and target.role == "program":
+            # A tool that does several things, told to do one that nobody listed.
+            unlisted = bool(subs) and f"{file.lower()} {subs[0]}" not in types.commands
+            saying = (_of_another_work(subs[:1], saying, signs) if unlisted else None) or saying
     if saying is not None:
         return None if saying.general and not accelerated else said_by(saying, path, " ".join((shown, *subs)), started)
     if target.role == "program" and (name in signs.commands.utilities or name.startswith("-")):
         return None
     generic = stem.lower() in signs.commands.generic_scripts
-    # What stands in a folder or package and says nothing by itself is named by that: `trainer/app.py`.
-    by_name = read_name(f"{parent} {stem}" if generic and parent else stem, signs)
+    if not generic and parent and read_name(stem, signs).saying is None:
+        generic = target.role == "module" or name_words(stem[:MAX_NAME])[:1] == ["run"]
+    # What stands in a folder or package and says nothing by itself is named by that: `trainer/app.py`, `sft/run_qwen.sh`.
+    whole = f"{parent} {stem}" if stem.lower() in signs.commands.generic_scripts else stem
+    by_name = read_name(whole, signs)
+    if generic and parent and by_name.saying is None and not by_name.another:
+        by_name = read_name(parent, signs)
     weak = target.role == "program" or by_name.part or name.endswith(_OF_THE_WEB) or (generic and target.role == "script")
     best = _counts(by_name, accelerated)
     found = None if best is None else _named(best, by_name, path, shown, started, weak)
@@ -129,6 +146,27 @@ def _by_name(started: Started, signs: Signs, accelerated: bool) -> Said | None:
         # `main.py test`: a sub-command that is the plain name of a work.
         return said_by(types.switches[subs[0]], path, f"{shown} {subs[0]}", started, Strength.NAMED)
     return found or _handed_over(started, signs, accelerated) or _given(started, signs, accelerated)
+
+
+def _of_another_work(names: Sequence[str], saying: Saying, signs: Signs) -> Saying | None:
+    """What the last part of a module's name, or a sub-command, says beyond the package or tool: that it merges, or serves."""
+    for name in reversed(names):
+        by_name = read_name(name, signs)
+        if by_name.saying is not None and (by_name.saying.rank < saying.rank or by_name.saying.says not in TRAINING_TYPES):
+            return by_name.saying
+        if by_name.saying is not None:
+            return None
+    return None
+
+
+def _told_by_package(module: str, signs: Signs) -> str:
+    """The nearest package of a module that says something of training: `embedders.finetune.encoder.base`."""
+    parts = module.split(".")[:-1]
+    for part in reversed(parts[-_MAX_PACKAGES:]):
+        by_name = read_name(part, signs)
+        if by_name.plain is not None and by_name.plain.says in TRAINING_TYPES:
+            return part
+    return parts[-1] if parts else ""
 
 
 def _ordered(started: Started, subs: tuple[str, ...], refused: bool, signs: Signs) -> Said | None:
@@ -166,7 +204,8 @@ def _counts(name: Named, accelerated: bool) -> Saying | None:
 
 
 def _named(saying: Saying, name: Named, path: Path, shown: str, started: Started, weak: bool) -> Said:
-    return said_by(saying, path, shown, started, Strength.WEAK if weak else Strength.NAMED, order=name.order)
+    strength = Strength.WEAK if weak else Strength.NAMED
+    return said_by(saying, path, shown, started, strength, order=name.order, ordered=name.ordered)
 
 
 def _handed_over(started: Started, signs: Signs, accelerated: bool) -> Said | None:
@@ -210,6 +249,28 @@ def _by_launcher(started: Started, signs: Signs) -> Said | None:
         saying = signs.types.commands.get(launcher)
         if saying is not None:
             return said_by(saying, started.invocation.field(0), launcher, started, Strength.WEAK)
+    return None
+
+
+def _by_configuration(started: Started, signs: Signs) -> Said | None:
+    """What the file says that a script which is named for nothing is configured by: `main.py --config pretrain_vit.yaml`."""
+    target = started.target
+    if target is None or target.role != "script":
+        return None
+    stem = program_name(target.name).rpartition(".")[0].lower()
+    if stem not in signs.commands.generic_scripts:
+        return None
+    words = started.invocation.words
+    for at in range(target.at + 1, min(len(words), target.at + _MAX_CONFIGURATION)):
+        option, equals, value = words[at].rpartition("=")
+        option = option if equals else words[at - 1] if at > target.at + 1 else ""
+        meaning = meaning_of(option, signs) if option[:1] == "-" or equals else None
+        by_option = meaning is not None and meaning.role == "configuration"
+        if not by_option and (option[:1] == "-" or equals or not value.endswith(_CONFIGURATION)):
+            continue
+        by_name = read_name(program_name(value).partition(".")[0], signs)
+        if by_name.plain is not None and not (by_name.another and by_name.plain.says in TRAINING_TYPES):
+            return _named(by_name.plain, by_name, started.invocation.field(at), words[at], started, True)
     return None
 
 

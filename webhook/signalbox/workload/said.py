@@ -25,7 +25,8 @@ Source = Literal["variable", "image", "name", ""]
 class Said(NamedTuple):
     """One sign that was met.
 
-    ``backed``: a launcher or an option of training stands beside it. ``order``: it is nothing but the order to train.
+    ``backed``: a launcher or an option of training stands beside it. ``order``: it is nothing but the order to train,
+    ``ordered``: it begins with one.
     """
 
     saying: Saying
@@ -35,6 +36,7 @@ class Said(NamedTuple):
     backed: bool = False
     order: bool = False
     source: Source = ""
+    ordered: bool = False
 
     @property
     def trains(self) -> bool:
@@ -50,8 +52,9 @@ def said_by(
     strength: Strength = Strength.KNOWN,
     backed: bool = False,
     order: bool = False,
+    ordered: bool = False,
 ) -> Said:
     """A sign in what a program is started with: where, and how it is shown to people."""
     evidence = Evidence(path, shown, saying.reason)
     source: Source = "variable" if started.told else ""
-    return Said(saying, evidence, strength, started.invocation.background, backed, order, source)
+    return Said(saying, evidence, strength, started.invocation.background, backed, order, source, ordered)

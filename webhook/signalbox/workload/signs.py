@@ -90,6 +90,7 @@ class CommandSigns:
     say nothing (``main``), so that their folder is asked. ``members`` join a cluster and take its work. ``asks`` are first
     arguments by which a program answers a question and ends. ``variables`` are environment variables whose value is the command
     line, or the script, that a container's own program starts, ``ports`` options and variables that say where one listens.
+    ``ranks`` are launchers of processes that hold parts of one model or batch.
     """
 
     launchers: frozenset[str] = frozenset()
@@ -105,6 +106,7 @@ class CommandSigns:
     members: frozenset[str] = frozenset()
     variables: frozenset[str] = frozenset()
     ports: frozenset[str] = frozenset()
+    ranks: frozenset[str] = frozenset()
     several_words: frozenset[str] = frozenset()
 
 

@@ -20,7 +20,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 # `ray job submit`: a program with two sub-commands.
 _LONGEST_NAME = 3
 # Interpreter options that take the next word with them.
-_TAKES_VALUE = frozenset({"-W", "-X", "--require", "-r"})
+_TAKES_VALUE = frozenset({"-W", "-X", "--require", "-r", "-cp", "-classpath", "--class-path", "--module-path"})
 # How far behind a program that is not known another one is looked for, and how many words may stand between.
 _HANDED = 16
 _BETWEEN = 2
@@ -209,6 +209,7 @@ def _is_value(word: str) -> bool:
 def _interpreted(invocation: Invocation, at: int) -> Target | None:
     words = invocation.words
     index = at + 1
+    java = program_name(words[at]) == "java"
     while index < len(words):
         word = words[index]
         if word == "-m" and index + 1 < len(words):
@@ -217,10 +218,22 @@ def _interpreted(invocation: Invocation, at: int) -> Target | None:
             return Target("code", words[index + 1], index + 1)
         if word == "-":
             break
+        if word == "-jar" and index + 1 < len(words):
+            return Target("script", words[index + 1], index + 1)
         if word in _TAKES_VALUE:
             index += 2
         elif word.startswith("-"):
             index += 1
+        elif words[index - 1][:1] == "-" and not word.endswith(_SCRIPT) and _script_follows(words, index):
+            # `julia -t 8 train.jl`: an option's value.
+            index += 1
+        elif java:
+            return Target("module", word, index)
         else:
             return Target("script", word, index)
     return Target("code", invocation.document, at) if invocation.document else None
+
+
+def _script_follows(words: tuple[str, ...], at: int) -> bool:
+    """Whether a script stands among the next words, with nothing but options and their values before it."""
+    return any(word.endswith(_SCRIPT) for word in words[at + 1 : at + _BETWEEN + 2])

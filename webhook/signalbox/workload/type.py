@@ -13,7 +13,7 @@ from signalbox.workload.containers import TOO_LONG, ContainerView
 from signalbox.workload.distributed import is_called_distributed
 from signalbox.workload.judgement import TYPES, Evidence, Judgement
 from signalbox.workload.labels import TYPE_LABEL
-from signalbox.workload.may_work import may_work
+from signalbox.workload.may_work import does_another, may_work
 from signalbox.workload.naming import read_name
 from signalbox.workload.said import Said, Strength
 from signalbox.workload.signs import Signs
@@ -123,8 +123,8 @@ def _made_for(view: "WorkloadView") -> Evidence:
 
 
 def _leave_it_open(speakers: list[ContainerView], signs: Signs) -> bool:
-    """Whether something is run that may be what the kind is made for: `sleep` and other tools are not."""
-    return not speakers or any(may_work(container, signs) for container in speakers)
+    """Whether something is run that may be what the kind is made for: `sleep`, other tools and `extract.py` are not."""
+    return not speakers or any(may_work(container, signs) and not does_another(container, signs) for container in speakers)
 
 
 def _speakers(view: "WorkloadView") -> list[ContainerView]:

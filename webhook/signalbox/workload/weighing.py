@@ -7,12 +7,16 @@ training, so thin signs of training beside a readiness probe say nothing.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from signalbox.workload.answering import by_address, by_port, joins_a_cluster, probe, scalar, serves
+from signalbox.workload.answering import by_address, by_port, by_told_port, joins_a_cluster, probe, scalar, serves
 from signalbox.workload.borne_out import borne_out, called, called_another, only_looks
+from signalbox.workload.command import program_name
 from signalbox.workload.containers import TOO_LONG, ContainerView
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import members
+from signalbox.workload.meaning import meaning_of
 from signalbox.workload.naming import read_name
+from signalbox.workload.options_say import ordered_by
+from signalbox.workload.ranks import by_ranks
 from signalbox.workload.said import Said, Strength
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Started
@@ -35,6 +39,7 @@ PRECEDENCE = {
     "data-processing": 7,
 }
 _USES_A_MODEL = ("inference", "batch-inference")
+_SEVERAL = 2
 # Commands that only wait are short.
 _MAX_IDLE = 16
 # How code is fetched: a Job that only sleeps is a placeholder.
@@ -75,7 +80,7 @@ def decide(container: ContainerView, view: "WorkloadView") -> Decision:
     """What one container's work is."""
     signs, runs = view.signs, view.acts_as.runs
     ends, taken_back = _ends(container, view), False
-    said = _by_commands(container, ends)
+    said = _by_commands(container, ends, signs)
     if container.unread and (said is None or not said.trains):
         # Whatever follows could only turn it into training, so nothing else is said of a program that was not read to
         # its end: evaluation in front of it excuses from no rule. Nor is it called training: a name that says nothing
@@ -89,13 +94,13 @@ def decide(container: ContainerView, view: "WorkloadView") -> Decision:
         return Decision(said, by_name=taken_back)
     answers, doubted = probe(container, signs), None
     if said is None and answers is None:
-        said = _by_environment(container, signs)
+        said = _by_environment(container, signs) or (by_ranks(container, view) if ends else None)
     if said is not None and said.trains and not ends and _is_doubtful(said, container, answers, runs == "forever", signs):
         called_so = borne_out(container, view, ends, answers)
         if called_so is not None and called_so.trains:
             return Decision(called_so)
         said, doubted = None, said
-        if answers is None:
+        if answers is None and not (container.accelerated and runs == "forever"):
             return Decision(None, doubted)
     called_so = borne_out(container, view, ends, answers) if said is None and doubted is None else None
     if called_so is not None and called_so.trains and container.accelerated and not ends:
@@ -109,7 +114,7 @@ def decide(container: ContainerView, view: "WorkloadView") -> Decision:
             waits = _idle(container, signs, runs == "forever")
             if waits is not None and only_looks(view):
                 waits, taken_back = None, True
-            said = waits or next(_by_listening(container, view), None)
+            said = next(_by_listening(container, view), None) if waits is None else waits
     return Decision(said or called_so, doubted, taken_back)
 
 
@@ -147,9 +152,9 @@ def _all(container: ContainerView, view: "WorkloadView") -> Iterator[Heard]:
         yield Heard(image, _OWN_COMMAND if _has_command(container) else "")
     if container.role == "init":
         return
-    by_environment = _by_environment(container, signs)
-    if by_environment is not None:
-        yield Heard(by_environment)
+    for by_settings in (_by_environment(container, signs), by_ranks(container, view) if ends else None):
+        if by_settings is not None:
+            yield Heard(by_settings)
     if container.accelerated:
         answers = probe(container, signs)
         if answers is not None:
@@ -165,7 +170,7 @@ def _by_listening(container: ContainerView, view: "WorkloadView") -> Iterator[Sa
     """What holding accelerators for ever tells where nothing is said of the work: it waits for requests."""
     signs = view.signs
     if view.acts_as.runs == "forever" and not joins_a_cluster(container, signs):
-        for said in (by_port(container, signs), by_address(container)):
+        for said in (by_port(container, signs), by_address(container), by_told_port(container, signs)):
             if said is not None:
                 yield said
 
@@ -184,12 +189,15 @@ def _is_doubtful(said: Said, container: ContainerView, answers: Evidence | None,
         return False
     if said.strength is Strength.WEAK:
         return answering or (forever and (not container.accelerated or said.source == "image"))
-    if container.accelerated or said.backed:
+    if said.backed:
         return False
+    if container.accelerated:
+        # `train_llm.py` trains though it reports its health; `reward_model.py` behind a port is one that is asked.
+        return answering and not (said.ordered or said.order)
     return answering or (forever and not said.order)
 
 
-def _by_commands(container: ContainerView, ends: bool) -> Said | None:
+def _by_commands(container: ContainerView, ends: bool, signs: Signs) -> Said | None:
     best: Said | None = None
     server: Said | None = None
     for said in container.said:
@@ -203,6 +211,10 @@ def _by_commands(container: ContainerView, ends: bool) -> Said | None:
             server = None
         if best is None or _order(said) < _order(best):
             best = said
+    trained = best is not None and best.trains and not best.background
+    if trained and not ends and server is None and _serves_at_last(container, signs):
+        # `python train.py && gunicorn app:app`: whatever it is that answers then, it goes on for ever.
+        return None
     if server is None or best is None or not best.trains:
         # It serves until it is stopped: whatever stood before it only prepared that.
         return server or best
@@ -210,6 +222,19 @@ def _by_commands(container: ContainerView, ends: bool) -> Said | None:
         return best
     # A server that comes last in what is to end by itself is no reason to overlook a run before it.
     return best if ends and (best.backed or best.strength is Strength.KNOWN) else server
+
+
+def _serves_at_last(container: ContainerView, signs: Signs) -> bool:
+    """Whether the last of several programs is one that serves, be it a model or a page."""
+    last = container.started[-1]
+    target = last.target
+    if len(container.started) < _SEVERAL or target is None or last.invocation.background:
+        return False
+    words = (program_name(target.name).lower(), *last.invocation.words[target.at + 1 : target.at + 2])
+    if words[-1] in signs.commands.asks:
+        return False
+    saying = signs.types.of_module(target.name.lower()) if target.role == "module" else signs.types.of_command(words)
+    return saying is not None and saying.says == "inference"
 
 
 def _serves(said: Said) -> bool:
@@ -262,19 +287,29 @@ def _runs_its_own(container: ContainerView) -> bool:
 
 
 def _by_environment(container: ContainerView, signs: Signs) -> Said | None:
-    """Two settings that only such work has: one alone is thin."""
+    """Two settings that only such work has, or one beside others that it has as well: one alone is thin.
+
+    One is enough that says which of its works a program does, if that is to train (`MODE=train`).
+    """
     best: Said | None = None
-    met = 0
+    met: set[str] = set()
     for index, name, entry in container.variables:
         saying = signs.types.environment.get(option_name(name))
+        meaning = meaning_of(name, signs)
+        if saying is None and meaning is not None:
+            if meaning.selects or meaning.choice:
+                saying = ordered_by(container.env.get(name, ""), signs)
+                met.update(("", name) if saying is not None else ())
+            elif meaning.hint is not None and not meaning.hint.general:
+                met.add(name)
         if saying is None or (saying.general and not container.accelerated):
             continue
-        met += 1
+        met.add(name)
         if best is None or saying.rank < best.saying.rank:
             shown = f"{name}={scalar(entry.get('value'))}"
             evidence = Evidence(container.place("env", index), shown, saying.reason)
             best = Said(saying, evidence, Strength.WEAK, source="variable")
-    return best if met > 1 else None
+    return best if len(met) > 1 else None
 
 
 def _left_open(container: ContainerView, signs: Signs) -> Said | None:
