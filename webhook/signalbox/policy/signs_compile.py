@@ -30,7 +30,7 @@ from signalbox.workload.vocabulary import Saying, Vocabulary, option_name
 _SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
 _OPTIONS = ("selector", "choice", "port")
 _WHOLE_OPTIONS = frozenset(
-    {"switch", "output", "output-of", "output-when-saving", "root", "configuration", "option", "load", "anew"}
+    {"switch", "output", "output-of", "output-when-saving", "root", "configuration", "upload", "option", "load", "anew"}
 )
 
 
@@ -228,6 +228,11 @@ def _names_of_saving(documents: Sequence[Sequence[CheckpointNameEntry]]) -> Chec
         mounts_of_data=roles["mount-data"],
         mounts_of_logs=roles["mount-log"],
         model_mounts=roles["model-mount"],
+        own=roles["own"],
+        savers=roles["saver"],
+        uploads=roles["upload"],
+        mounters=roles["mounter"],
+        remote_copiers=roles["remote-copier"],
         files=roles["file"],
         reads=roles["read"],
         calls=tuple(sorted(roles["call"] | calls_of.keys())),

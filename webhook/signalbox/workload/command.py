@@ -197,6 +197,9 @@ def _script(
         read = Invocation(command.words, path, 0, (), background or command.background, command.document, depth)
         if is_shell(command.words[0]):
             yield from _unwrapped(read, env, budget)
+        elif command.words[0] == "trap" and " " in command.words[min(1, len(command.words) - 1)] and depth < MAX_DEPTH:
+            # What is done when it is stopped.
+            yield from _script(command.words[1], path, env, depth + 1, budget, background=True)
         else:
             yield read
 

@@ -8,6 +8,7 @@ store outlives the Pod, though it is written to its own disk.
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from signalbox.workload.command import program_name
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.copies import copied_beside
 from signalbox.workload.judgement import Evidence
@@ -19,6 +20,7 @@ from signalbox.workload.places import Find, Found, Workers, finder
 from signalbox.workload.said import Said, Strength
 from signalbox.workload.saving import guessed_settings
 from signalbox.workload.signs import Signs
+from signalbox.workload.started import Started
 from signalbox.workload.storage import Place
 from signalbox.workload.vocabulary import MAX_NAME, name_words
 
@@ -32,6 +34,10 @@ _WHEN_SAVING = ("output-when-saving", "output-when-named")
 _MAY_SAVE = "a folder that outlives the Pod; nothing says that progress is saved there"
 _MAY_BE_READ = "a file of a model, which may as well be one that is read"
 _NOTHING_SAVED = "nothing is saved"
+_KEPT_ELSEWHERE = "its checkpoints are said to go to a place that is lost with the Pod"
+# Values of settings that say when a model is uploaded.
+_EVERY_ONE = ("checkpoint", "checkpoints", "all", "all_checkpoints")
+_AT_THE_END = ("end", "every_save")
 _UNSEEN_FILE = "a configuration file that is not in the manifest"
 
 
@@ -62,7 +68,10 @@ class _Told:
         self.workers = workers
         # What says that nothing is saved at all.
         self.off: Found | None = None
-        self.saves = self.writes = False
+        self.saves = any(_saves_by_itself(started, view.signs) for started in container.started)
+        self.writes = False
+        # Places that are called the run's checkpoints, by how they are kept.
+        self.called: list[Found] = []
         self.written: list[Found] = []
         # Folders that a run saves to, and a tool that tunes may only read.
         self.folders: list[Found] = []
@@ -85,6 +94,8 @@ class _Told:
                     self.off = Found("none", Evidence(seen.path, seen.value, _NOTHING_SAVED))
                     return
                 self.saves = self.saves or on
+            elif role == "upload":
+                self._sort_in_upload(value, seen)
             elif role == "configuration":
                 self.unread.append(Found("unknown", Evidence(seen.path, seen.value, _UNSEEN_FILE)))
             else:
@@ -117,13 +128,27 @@ class _Told:
             self.lost.append(value if value[:1] == "/" or not folder else f"{folder}/{value}")
         if meaning.root and not written and not _is_for_runs(value, signs):
             found = found.doubted(_MAY_SAVE)
+        if role in ("place", "folder", "bucket"):
+            self.called.append(found)
         (self.folders if role == "folder" else self.written if written else self.when_saving).append(found)
         if role == "output-when-named" and not written and place.kept == "durable":
             self.maybe.append((place, seen, value))
 
+    def _sort_in_upload(self, value: str, seen: Evidence) -> None:
+        """A setting by which the model is uploaded, with every checkpoint or once it is finished."""
+        value = value.lower()
+        if value in _EVERY_ONE:
+            self.written.append(Found("durable", Evidence(seen.path, seen.value, "uploaded with every checkpoint")))
+        elif value not in (*_SWITCHED_OFF, *_AT_THE_END):
+            note = "the model is uploaded; nothing says that what it takes to go on is"
+            self.written.append(Found("durable", Evidence(seen.path, seen.value, note), finished=True))
+
     def places(self) -> list[Found]:
         """Those that count."""
         found = list(self.written)
+        if self.called and _are(self.called, "ephemeral") and not any(map(_is_fine_tuning, self.container.said)):
+            # What it is told of its checkpoints says more than where its results go.
+            found = [one if one.finished else one.doubted(_KEPT_ELSEWHERE) for one in found]
         # A tool that tunes a model that exists reads it from its checkpoint folder, and writes elsewhere.
         if self.folders and not (self.writes and any(map(_tunes, self.container.said))):
             found += self.folders
@@ -180,6 +205,11 @@ def _by_mounts(told: _Told) -> tuple[list[Found], list[Found]]:
             written += of_run
             finished += of_model
     return written, finished
+
+
+def _saves_by_itself(started: Started, signs: Signs) -> bool:
+    target = started.target
+    return target is not None and target.role != "code" and program_name(target.name) in signs.checkpoint.savers
 
 
 def _are(found: list[Found], *kept: str) -> bool:

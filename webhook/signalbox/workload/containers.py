@@ -9,7 +9,7 @@ from signalbox.review import JsonObject
 from signalbox.workload.accelerators import holds_accelerators
 from signalbox.workload.budget import CODE_CHARACTER, MOUNT, Budget
 from signalbox.workload.command import Invocation, Variable, literal_env, read_variables
-from signalbox.workload.kinds.kind import PodTemplate, Program, members
+from signalbox.workload.kinds.kind import PodTemplate, Program, mapping, members
 from signalbox.workload.program_says import what_it_says
 from signalbox.workload.programs import is_command_line, read_programs, read_variable, starts_what_it_is_told
 from signalbox.workload.said import Said
@@ -74,6 +74,7 @@ class ContainerView:
         "_saving",
         "_signs",
         "_started",
+        "_stopped_by",
         "_tests",
         "_turns",
         "_unread",
@@ -108,6 +109,7 @@ class ContainerView:
         self._mounts: list[Any] = []
         self._is_read = self._unread = False
         self._started: tuple[Started, ...] = ()
+        self._stopped_by: tuple[Started, ...] = ()
         self._tests: tuple[Invocation, ...] = ()
         self._said: tuple[Said | None, ...] | None = None
         self._saving: tuple[Setting, ...] | None = None
@@ -135,6 +137,13 @@ class ContainerView:
         if not self._is_read:
             self._turns.read(self)
         return self._tests
+
+    @property
+    def stopped_by(self) -> tuple[Started, ...]:
+        """What is run in it when it is stopped (`lifecycle.preStop`)."""
+        if not self._is_read:
+            self._turns.read(self)
+        return self._stopped_by
 
     @property
     def started(self) -> tuple[Started, ...]:
@@ -230,6 +239,11 @@ class ContainerView:
                 told += [_started(invocation, target, signs, budget, told=True) for invocation, target in programs]
         if told and all(starts_what_it_is_told(one.target, signs) for one in found):
             found += told
+        if self.body.get("lifecycle"):
+            hook = mapping(mapping(mapping(self.body["lifecycle"]).get("preStop")).get("exec"))
+            path = (*self.path, "lifecycle", "preStop", "exec")
+            last = read_programs(hook, path, self._env, None, None, signs.commands, budget)
+            self._stopped_by = tuple([_started(invocation, target, signs, budget) for invocation, target in last])
         self._started = tuple(found)
         self._tests = tuple(tests)
         self._unread = budget.unread

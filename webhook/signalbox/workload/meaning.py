@@ -7,7 +7,17 @@ from signalbox.workload.signs import CheckpointSigns, ResumeSigns, Signs
 from signalbox.workload.vocabulary import MAX_NAME, Saying, name_words, option_name
 
 Role = Literal[
-    "place", "folder", "bucket", "output", "output-when-saving", "output-when-named", "switch", "frequency", "configuration", ""
+    "place",
+    "folder",
+    "bucket",
+    "output",
+    "output-when-saving",
+    "output-when-named",
+    "switch",
+    "frequency",
+    "configuration",
+    "upload",
+    "",
 ]
 ReadBack = Literal["resume", "load", "anew", ""]
 
@@ -105,6 +115,8 @@ def _work_out(name: str, signs: Signs) -> Meaning | None:
 def _role(name: str, whole: str, last: str, signs: CheckpointSigns) -> Role:
     if whole in signs.switches or last in signs.switches:
         return "switch"
+    if whole in signs.uploads or last in signs.uploads:
+        return "upload"
     words = name_words(name)
     around = words[: len(words) - len(name_words(last))] if last in signs.outputs else words
     if whole not in signs.outputs and not signs.never.isdisjoint(around):
@@ -132,8 +144,10 @@ def _role(name: str, whole: str, last: str, signs: CheckpointSigns) -> Role:
 
 
 def _is_for_output(words: list[str], signs: CheckpointSigns) -> bool:
-    """Whether a name is of nothing but a place for output: ``--output_gcs_uri``."""
-    return signs.places.issuperset(words) and not signs.outputs.isdisjoint(words)
+    """Whether a name is of nothing but a place for the run's output: ``--output_gcs_uri``, ``TRAINING_OUTPUT_DIR``."""
+    if signs.outputs.isdisjoint(words):
+        return False
+    return signs.places.issuperset(words) or (len(words) > 1 and (signs.places | signs.own).issuperset(words))
 
 
 def _reads_back(name: str, whole: str, last: str, signs: ResumeSigns) -> ReadBack:

@@ -10,7 +10,7 @@ from signalbox.workload.program_text import saved_in, set_in
 from signalbox.workload.signs import CheckpointSigns, Signs
 from signalbox.workload.started import Started
 from signalbox.workload.storage import LONGEST_PATH
-from signalbox.workload.vocabulary import MAX_NAME, name_words
+from signalbox.workload.vocabulary import MAX_NAME, name_words, option_name
 
 if TYPE_CHECKING:
     from signalbox.fieldpath import Path
@@ -20,27 +20,38 @@ _NO_PLACE = re.compile(r"(?:true|false|yes|no|none|null|auto|[-+]?\d++(?:\.\d*+)
 _CONFIGURATION_FILE = re.compile(r"[^\s=]+\.(?:ya?ml|json|toml|gin|cfg)\Z", re.IGNORECASE)
 _SETTING = re.compile(r"[A-Za-z_][\w.]*+=")
 _A_FILE = Meaning(None, None, False, False, False, "configuration")
-_WITHOUT_PLACE = ("frequency", "switch", "configuration")
+_WITHOUT_PLACE = ("frequency", "switch", "configuration", "upload")
+_ASSIGNS = ("export", "declare", "readonly")
 
 Setting = tuple[Meaning, str, str, Evidence]
 """A meaning, its value, the folder it is relative to and the evidence."""
 
 
 def saving_settings(container: "ContainerView", signs: Signs) -> Iterator[Setting]:
-    """Every option and variable that speaks of saving, and every place that an inline program saves to."""
+    """Every option and variable that speaks of saving, and every place that an inline program saves to.
+
+    Of one name the last word counts: an option before an assignment in a script, and that before a variable of the Pod.
+    """
+    told = [(started, folder, tuple(_options(started, folder))) for started, folder in _that_may_train(container, signs)]
+    given = {name for _, _, options in told for name, _ in options}
     for index, name, entry in container.variables:
         meaning = meaning_of(name, signs)
-        if meaning is None or meaning.role in ("", "configuration"):
+        if meaning is None or meaning.role in ("", "configuration") or option_name(name) in given:
             continue
         role = meaning.role
         path: Path = container.place("env", index)
         value = container.env.get(name)
         if value is None and entry.get("valueFrom") is not None:
             yield meaning, "$(valueFrom)", "", Evidence(path, name)
-        elif value is not None and (role in ("frequency", "switch") or not _NO_PLACE.match(value)):
+        elif value is not None and (role in _WITHOUT_PLACE or not _NO_PLACE.match(value)):
             yield meaning, value, "", Evidence(path, f"{name}={value}")
-    for started, folder in _that_may_train(container, signs):
-        yield from _options(started, folder)
+    assigned: dict[str, Setting] = {}
+    for started, folder, options in told:
+        words = started.invocation.words
+        if words[0] in _ASSIGNS or started.target is None:
+            assigned.update(options)
+        else:
+            yield from dict(options).values()
         target = started.target
         document = started.invocation.document
         if not started.whole:
@@ -50,6 +61,7 @@ def saving_settings(container: "ContainerView", signs: Signs) -> Iterator[Settin
         elif document:
             yield from _of_text(saved_in(document, container.env, signs), started, folder)
             yield from _of_text(set_in(document, signs), started, folder)
+    yield from assigned.values()
 
 
 def guessed_settings(container: "ContainerView", signs: Signs) -> Iterator[tuple[str, str, Evidence]]:
@@ -104,7 +116,8 @@ def _that_may_train(container: "ContainerView", signs: Signs) -> Iterator[tuple[
         yield started, folder
 
 
-def _options(started: Started, folder: str) -> Iterator[Setting]:
+def _options(started: Started, folder: str) -> Iterator[tuple[str, Setting]]:
+    """What a program is told, by the names of what tells it; of a file that nothing names, by the file."""
     words = started.invocation.words
     field = started.invocation.field
     for option in started.options:
@@ -118,7 +131,8 @@ def _options(started: Started, folder: str) -> Iterator[Setting]:
             # `--config train.fp16=true` sets what a file would hold.
             continue
         if role in _WITHOUT_PLACE or not _NO_PLACE.match(value):
-            yield option.meaning, value, folder, Evidence(field(option.at), started.shown(option))
+            name = option_name(option.key or words[option.at].partition("=")[0])
+            yield name, (option.meaning, value, folder, Evidence(field(option.at), started.shown(option)))
     for index in range(started.at + 1, len(words)):
         word, before = words[index], words[index - 1]
         # After an option it would be that option's value.
@@ -129,11 +143,11 @@ def _options(started: Started, folder: str) -> Iterator[Setting]:
             and (before[:1] != "-" or "=" in before)
             and _CONFIGURATION_FILE.match(word)
         ):
-            yield _A_FILE, word, folder, Evidence(field(index), word)
+            yield word, (_A_FILE, word, folder, Evidence(field(index), word))
 
 
 def _of_text(found: Iterator[tuple[Meaning, str, str]], started: Started, folder: str) -> Iterator[Setting]:
     path = started.invocation.field(min(started.at, len(started.invocation.words) - 1))
     for meaning, value, shown in found:
-        if meaning.role in ("frequency", "switch") or not _NO_PLACE.match(value):
+        if meaning.role in _WITHOUT_PLACE or not _NO_PLACE.match(value):
             yield meaning, value, folder, Evidence(path, shown)

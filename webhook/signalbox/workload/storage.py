@@ -3,6 +3,7 @@
 import posixpath
 import re
 from bisect import bisect
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -58,6 +59,7 @@ class Storage:
         self.working_dir = working_dir if isinstance(working_dir, str) and working_dir.startswith("/") else ""
         self._mounts: dict[str, JsonObject] = {}
         self._sorted_mounts: list[str] | None = None
+        self._by_programs: list[tuple[str, str]] | None = None
         self._relative_place: Place | None = None
         # Where a volume is mounted at a path that only a placeholder says, any path may be on it.
         self._somewhere = False
@@ -141,6 +143,9 @@ class Storage:
         if not whole and self._mounts_below(path):
             return Place("unknown", _PLACEHOLDER)
         mount = self._mount_of(path)
+        by_program = self._mounted_by_program(path)
+        if by_program is not None:
+            return by_program
         if mount is not None:
             return self._mounted(mount)
         if self._somewhere:
@@ -148,6 +153,15 @@ class Storage:
         if self._container.template.partial and not path.startswith(_SCRATCH):
             return _MOUNTED_ELSEWHERE
         return Place("ephemeral", OWN_DISK)
+
+    def _mounted_by_program(self, path: str) -> Place | None:
+        """The place of a path that a program of the container mounts something at: ``gcsfuse bucket /gcs``."""
+        if self._by_programs is None:
+            self._by_programs = list(_mounted_in(self._container, self._signs.mounters))
+        for at, shown in self._by_programs:
+            if path == at or path.startswith(at.rstrip("/") + "/"):
+                return Place("durable", f"mounted by {shown}")
+        return None
 
     def _mount_for_runs_that_ends_in(self, path: str) -> JsonObject | None:
         """The only mount that ends in the first folder of a relative path, named for runs: ``runs/a`` and ``/app/runs``.
@@ -228,7 +242,22 @@ class Storage:
         return found or self._view.claimed_volumes.get(name, ("", {}))
 
 
+_MOST_PROGRAMS = 256
+_NOT_FROM_ELSEWHERE = frozenset({"tmpfs", "--bind", "overlay", "proc", "sysfs", "remount"})
 ONLY_PLACEHOLDER = re.compile(r"\$\([^)]*\)\Z|\$\{[^}]*\}\Z|\$\w+\Z")
+
+
+def _mounted_in(container: "ContainerView", mounters: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Where its programs mount something, and which do."""
+    for started in container.started[:_MOST_PROGRAMS]:
+        words = started.invocation.words
+        name = words[0].rpartition("/")[2]
+        if name not in mounters and " ".join((name, *words[1:2])) not in mounters:
+            continue
+        at = next((word for word in reversed(words[1:]) if word[:1] == "/" and len(word) <= LONGEST_PATH), None)
+        # `mount -t tmpfs`, `mount --bind`: nothing from elsewhere.
+        if at is not None and _NOT_FROM_ELSEWHERE.isdisjoint(words):
+            yield _normal(at), name
 
 
 def same_place(one: str, other: str) -> bool:
