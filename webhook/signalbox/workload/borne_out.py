@@ -187,16 +187,20 @@ def _like_training(container: ContainerView, view: "WorkloadView", ends: bool, b
                 return f"is told by {name[:MAX_NAME]} what to save"
     if len(met) > 1 and any(met.values()):
         return f"has the settings {' and '.join([name[:MAX_NAME] for name in met][:2])} of training"
-    if (few or by_agent or (often and container.may_hold)) and _keeps_checkpoints(container, signs):
-        return "has a folder for checkpoints"
+    if few or by_agent or (often and container.may_hold):
+        if _writes_to(container, signs.checkpoint.subjects):
+            return "has a folder for checkpoints"
+        if ends and _writes_to(container, signs.checkpoint.model_mounts):
+            return "has a folder for the model"
     return "its Pods are told how to meet" if view.distributed else ""
 
 
-def _keeps_checkpoints(container: ContainerView, signs: Signs) -> bool:
+def _writes_to(container: ContainerView, named: frozenset[str]) -> bool:
+    """Whether it may write to a volume at a folder with one of these words for its name."""
     for entry in container.mounts:
         path = entry.get("mountPath") if isinstance(entry, dict) and entry.get("readOnly") is not True else None
         folder = path.rstrip("/").rpartition("/")[2] if isinstance(path, str) else ""
-        if folder and not signs.checkpoint.subjects.isdisjoint(name_words(folder[:MAX_NAME])):
+        if folder and not named.isdisjoint(name_words(folder[:MAX_NAME])):
             return True
     return False
 

@@ -49,7 +49,13 @@ def what_it_says(started: Started, signs: Signs, accelerated: bool) -> Said | No
     by_option, chosen, off, train, learns, lone = by_options(started, signs)
     if said is not None and not said.trains:
         # `stock_prediction.py --epochs 400` learns to predict; `infer.py --lora_r 8` only says how a model is loaded.
-        learns = learns and by_option is not None and by_option.trains and said.strength is Strength.NAMED
+        learns = (
+            learns
+            and by_option is not None
+            and by_option.trains
+            and said.strength is Strength.NAMED
+            and not _of_one_word(started)
+        )
         return by_option if learns and chosen is None and not off else said
     doubtful = said is None and by_option is not None and by_option.trains and by_option.strength is Strength.WEAK
     if doubtful and (lone or not learns) and _is_of_another(started, signs):
@@ -58,7 +64,9 @@ def what_it_says(started: Started, signs: Signs, accelerated: bool) -> Said | No
     if said is not None or by_option is None or by_option.trains:
         # `train.py --epochs 3 --evaluate` trains and evaluates then; `--eval-only` says that it does nothing else.
         trains_too = chosen is not None and not chosen.backed and said is not None and train
-        if chosen is not None and not trains_too and (said is not None or by_option is not None or chosen.backed):
+        launched = target is not None and not signs.commands.ranks.isdisjoint(target.launchers)
+        known = said is not None or by_option is not None or launched
+        if chosen is not None and not trains_too and (known or chosen.backed):
             return chosen._replace(backed=False)
         if off:
             return None
@@ -216,6 +224,12 @@ def _handed_over(started: Started, signs: Signs, accelerated: bool) -> Said | No
     by_name = read_name(program_name(through).rpartition(".")[0] or program_name(through), signs)
     saying = _counts(by_name, accelerated)
     return None if saying is None else _named(saying, by_name, started.invocation.field(0), through, started, True)
+
+
+def _of_one_word(started: Started) -> bool:
+    """Whether a program is called by one word alone, which then is an order: `predict.py`, `cli.py predict`."""
+    target = started.target
+    return target is not None and len(name_words(program_name(target.name).partition(".")[0][:MAX_NAME])) == 1
 
 
 def _is_of_another(started: Started, signs: Signs) -> bool:
