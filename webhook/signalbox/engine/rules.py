@@ -9,7 +9,8 @@ from signalbox.check.table import CHECKS
 from signalbox.engine.ours import is_injected
 from signalbox.engine.place import Rules
 from signalbox.engine.setup import CaughtError, Setup
-from signalbox.engine.unnamed import is_thin, not_by_name, under_any_name, unnamed, untyped
+from signalbox.engine.type_asked import asks_for_type, rests_on_name
+from signalbox.engine.unnamed import not_by_name, under_any_name, unnamed, untyped
 from signalbox.fieldpath import FieldPathError, resolve_path
 from signalbox.finding import CheckSubject, Edit, Finding, Fix, Problem, Problems, Result, Unjudged
 from signalbox.policy.expression import ExpressionError, NotJudged
@@ -19,9 +20,6 @@ from signalbox.policy.policy_set import Policy, PolicyException, Rule, effective
 from signalbox.policy.subject import Subject
 from signalbox.review import JsonObject, Request
 from signalbox.workload.view import WorkloadView
-
-_TYPE_KEYS = ("types", "trains")
-_TYPE_FIELDS = ("type", "trains")
 
 
 @dataclass(slots=True)
@@ -73,16 +71,28 @@ def judge(
     policies = place.judging_early if early else place.judging
     judged = _judge(policies, hearing)
     others: list[Judged] = []
+    asked: Rules | None = None
     for other in unnamed(view):
-        others.append(_judge(policies, _taken_for(other, hearing)))
+        asked = _resting_on_name(policies, hearing) if asked is None else asked
+        others.append(_judge(asked, _taken_for(other, hearing)))
         if not others[-1].findings:
             break
-    if not others:
+    if not asked:
         return judged
     order = {rule.id: at for at, rule in enumerate(rule for _, rules in policies for rule in rules)}
-    found = under_any_name(judged.findings, [other.findings for other in others], view)
+    by_name = {rule.id for _, rules in asked for rule in rules}
+    certain = [finding for finding in judged.findings if finding.rule not in by_name]
+    named = [finding for finding in judged.findings if finding.rule in by_name]
+    found = certain + under_any_name(named, [other.findings for other in others], view)
     errors = {error.where: error for one in (*others, judged) for error in one.errors}
     return Judged(sorted(found, key=lambda finding: order[finding.rule]), list(errors.values()))
+
+
+def _resting_on_name(policies: Rules, hearing: Hearing) -> Rules:
+    """The rules whose findings may rest on what the work is called."""
+    view, apart = hearing.subject.view, hearing.setup.telling_apart
+    asked = ((policy, tuple([rule for rule in rules if rests_on_name(rule, apart, view)])) for policy, rules in policies)
+    return tuple([(policy, rules) for policy, rules in asked if rules])
 
 
 def _judge(policies: Rules, hearing: Hearing) -> Judged:
@@ -139,7 +149,7 @@ def _apply(policy: Policy, rule: Rule, matches: bool | None, when: bool | None, 
         return
     if subject.view.kind.completed is not None:
         found = [_mended_here(problem, subject.view) for problem in found]
-    if is_thin(subject.view):
+    if rests_on_name(rule, hearing.setup.telling_apart, subject.view):
         found = [not_by_name(problem, subject.view) for problem in found]
     before = _before(policy, rule, hearing)
     worse = []
@@ -205,7 +215,7 @@ def _taken_for(view: WorkloadView, hearing: Hearing) -> Hearing:
 def _standing_untyped(policy: Policy, rule: Rule, found: list[Finding], hearing: Hearing) -> Collection[str] | None:
     """The keys of the problems that a rule would refuse for, if nothing told the type; None where that makes no difference."""
     view = hearing.subject.view
-    if not _asks_for_type(policy, rule) or view.type.state is None or view.type.declared:
+    if not asks_for_type(policy, rule) or view.type.state is None or view.type.declared:
         return None
     if all(finding.by_type or not finding.refuses for finding in found):
         return None
@@ -214,14 +224,6 @@ def _standing_untyped(policy: Policy, rule: Rule, found: list[Finding], hearing:
         return ()
     # A rule may find hundreds of problems: the check is run again once, not for each of them.
     return _problems_by_key(policy, rule, other.subject, other.checked)
-
-
-def _asks_for_type(policy: Policy, rule: Rule) -> bool:
-    """Whether a rule's match, modes or expression read the type; of its check the check itself says so."""
-    matches = (policy.match, rule.when, *(override.match for override in rule.overrides))
-    if any(match is not None and not match.reads.isdisjoint(_TYPE_KEYS) for match in matches):
-        return True
-    return rule.expression is not None and any(field[0] in _TYPE_FIELDS for field in rule.expression.syntax.fields("workload"))
 
 
 def _checked(setup: Setup, subject: Subject, old: WorkloadView | None) -> CheckSubject:
@@ -266,11 +268,11 @@ def _before(policy: Policy, rule: Rule, hearing: Hearing) -> dict[str, Problem] 
         return None
     checked = _checked(hearing.setup, old, old.view)
     before = _problems_by_key(policy, rule, old, checked)
+    if not rests_on_name(rule, hearing.setup.telling_apart, old.view):
+        return before
     others = [
         _problems_by_key(policy, rule, replace(old, view=view), replace(checked, view=view)) for view in unnamed(old.view)
     ]
-    if not others:
-        return before
     by_name = {key: replace(problem, at_most=min(problem.at_most, Mode.WARN)) for key, problem in before.items()}
     return by_name | {key: problem for key, problem in others[0].items() if all(key in other for other in others)}
 

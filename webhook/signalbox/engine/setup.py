@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from signalbox.cluster.view import ClusterView, EmptyClusterView
 from signalbox.controllers import Controllers, default_controllers
 from signalbox.engine.place import Place, sort_policies
+from signalbox.engine.type_asked import rules_telling_trainings_apart
 from signalbox.finding import Finding
 from signalbox.policy.mode import Mode
 from signalbox.policy.policy_set import Injection, PolicySet
@@ -27,7 +28,8 @@ class Setup:
     ``help_page`` is named below refusals by policies that name none.
 
     Sorted out once: ``everywhere`` holds all policies by what they are asked for, ``injected_names`` the labels, annotations,
-    node selectors and variables that may be ours, each with the section it stands in.
+    node selectors and variables that may be ours, each with the section it stands in, ``telling_apart`` the rules to which it
+    matters what sort of training something is.
     """
 
     signs: Signs
@@ -39,6 +41,7 @@ class Setup:
     verify_patches: bool = False
     help_page: str = ""
     everywhere: Place = field(init=False)
+    telling_apart: frozenset[str] = field(init=False)
     injected_names: frozenset[tuple[str, str]] = field(init=False)
     _places: dict[str, Place] = field(init=False, default_factory=dict, compare=False, repr=False)
 
@@ -47,6 +50,7 @@ class Setup:
         named = [name for policy in policies if policy.inject for name in _names(policy.inject)]
         named += [("labels", name) for name in (*JUDGED_LABELS, QUEUE_LABEL)]
         object.__setattr__(self, "everywhere", sort_policies(policies))
+        object.__setattr__(self, "telling_apart", rules_telling_trainings_apart(self.policies))
         object.__setattr__(self, "injected_names", frozenset((*named, ("annotations", INJECTED_LABELS))))
 
     def place(self, namespace: str) -> Place:
