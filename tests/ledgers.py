@@ -123,7 +123,7 @@ def rows(file: Path, query: str) -> list[Any]:
 
 
 def prepare_file(file: Path) -> None:
-    """Make the tables of a ledger."""
-    engine = open_for_writing(Address.parse(str(file)))
+    """Make the tables of a ledger. Who waits for another's migration may wait as long as a busy machine takes."""
+    engine = open_for_writing(Address.parse(str(file)), busy_seconds=60)
     prepare(engine)
     engine.dispose()

@@ -18,6 +18,8 @@ from signalbox.audit.ledger.options import BUSY_SECONDS
 
 _CONNECT_SECONDS = 5
 _STATEMENT_MILLISECONDS = 20_000
+# Between two tries of what the database itself does not wait for.
+_NEXT_TRY = 0.01
 _STEPS = 10_000
 
 # `host=db password=…` would else be taken for a file, and its name shown.
@@ -192,7 +194,7 @@ def _sqlite(address: Address, busy_seconds: float, writes: bool, seconds: float 
             # Only before the first table: pages that retention frees go back to the disk.
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             # Readers never wait for the writer; what was committed survives a crash of the process.
-            connection.execute("PRAGMA journal_mode = WAL")
+            _write_ahead(connection, busy_seconds)
             connection.execute("PRAGMA synchronous = NORMAL")
         else:
             connection.execute("PRAGMA query_only = ON")
@@ -207,3 +209,21 @@ def _sqlite(address: Address, busy_seconds: float, writes: bool, seconds: float 
             connection.connection.dbapi_connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
 
     return engine
+
+
+def _write_ahead(connection: sqlite3.Connection, busy_seconds: float) -> None:
+    """Switches the file to a write-ahead log.
+
+    Where several find it new together, SQLite may tell all but one at once that it is locked: its own waiting is not for this
+    switch (https://sqlite.org/c3ref/busy_handler.html).
+    """
+    end = time.monotonic() + busy_seconds
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if not error.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() > end:
+                raise
+            time.sleep(_NEXT_TRY)
+        else:
+            return
