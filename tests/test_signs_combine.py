@@ -114,7 +114,7 @@ def test_later_document_says_what_a_program_or_word_is(
     ],
 )
 def test_later_document_says_what_only_waits(command: str, added: dict[str, Any], before: str, after: str | None) -> None:
-    case = {"kind": "Pod", "container": {"command": command.split()}}
+    case = {"kind": "Pod", "container": {"command": command.split(), "tty": True}}
     assert view(case).type.state == before
     assert view(case, added).type.state == after
 

@@ -144,6 +144,7 @@ def _names(specs: Sequence[SignsSpec]) -> NameSigns:
         joins=roles["join"],
         asides=roles["aside"],
         agents=roles["agent"],
+        places=roles["place"],
     )
 
 

@@ -140,7 +140,7 @@ class CommandEntry(_Entry):
 class NameEntry(_Entry):
     """Words that say how the name they stand in is read (see NameSigns)."""
 
-    role: Literal["thing", "part", "errand", "task", "order", "look", "filler", "join", "aside", "agent"]
+    role: Literal["thing", "part", "errand", "task", "order", "look", "filler", "join", "aside", "agent", "place"]
     words: Names
 
 

@@ -59,6 +59,18 @@ def called_another(container: ContainerView, view: "WorkloadView") -> bool:
     return of_object.refused or of_object.look
 
 
+def called_for_people(container: ContainerView, view: "WorkloadView") -> bool:
+    """Whether object, container or image are called after a place where somebody works: ``team-a-workspace``, ``dev-box``."""
+    signs = view.signs
+    for _, name in _names(container, view):
+        words = name_words(name[:MAX_NAME])
+        if not signs.names.places.isdisjoint(words) or (
+            (saying := read_name(name, signs).saying) is not None and (saying.says == "interactive")
+        ):
+            return True
+    return False
+
+
 def only_looks(view: "WorkloadView") -> bool:
     """Whether the object is called something that looks whether something works: ``gpu-healthcheck``."""
     return read_name(_object_name(view)[1], view.signs).look

@@ -95,6 +95,10 @@ def _part(words: list[str], signs: Signs) -> Named:
                 continue
             if not trains or _in_place(phrase, whole, names):
                 plain = found
+    first = signs.types.words.get(core[0]) if len(core) > 1 and core[0] in names.errands else None
+    if first is not None and not first.general and saying is not None and saying.says not in TRAINING_TYPES:
+        # `prepare_benchmarks` prepares, and `evaluate_embeddings` evaluates.
+        saying = plain = first
     if not core:
         return _NOTHING if saying is None else Named(saying, plain)
     part = core[-1] in names.parts

@@ -1,7 +1,8 @@
 """Ranks of one run: what a launcher of data-parallel processes starts is mostly a training, whatever it is called.
 
 The launcher alone says nothing of the work (`torchrun main.py`): a model may be served or scored by several processes too.
-With several Pods, or settings that training has, it trains, unless anything says what else it does.
+With several Pods, or settings that training has, it trains, unless anything says what else it does. Launchers of programs of
+any sort (`mpirun`) do so only with such settings.
 """
 
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from signalbox.workload.judgement import Evidence
 from signalbox.workload.may_work import says_another
 from signalbox.workload.said import Said, Strength
 from signalbox.workload.started import Started
+from signalbox.workload.target import Target
 from signalbox.workload.vocabulary import MAX_NAME, Saying, name_words, option_name
 
 if TYPE_CHECKING:
@@ -25,45 +27,44 @@ _SETTINGS = "a launcher starts ranks of one run with settings that training has"
 
 
 def by_ranks(container: ContainerView, view: "WorkloadView") -> Said | None:
-    """The training that a launcher starts in a container with accelerators, where that shows; None else."""
+    """The training that a launcher starts on accelerators, where that shows; None else."""
     signs = view.signs
-    if not container.accelerated or says_another(container, signs):
+    if not (container.may_hold or view.accelerators.any) or says_another(container, signs):
         return None
     for started, said in zip(container.started, container.said, strict=True):
         target = started.target
-        if (
-            said is not None
-            or target is None
-            or target.role not in ("script", "module")
-            or signs.commands.ranks.isdisjoint(target.launchers)
-        ):
+        if said is not None or target is None or target.role not in ("script", "module") or not target.launchers:
             continue
-        if why := _why(started, target.name, view):
-            launcher = next(name for name in target.launchers if name in signs.commands.ranks)
-            evidence = Evidence(started.invocation.field(0), f"{launcher} {target.name}"[:MAX_NAME], why)
+        if why := _why(started, target, view):
+            evidence = Evidence(started.invocation.field(0), f"{target.launchers[-1]} {target.name}"[:MAX_NAME], why)
             return Said(Saying("training", why, 10_000), evidence, Strength.WEAK)
     return None
 
 
-def _why(started: Started, name: str, view: "WorkloadView") -> str:
+def _why(started: Started, target: Target, view: "WorkloadView") -> str:
     signs = view.signs
+    of_ranks = not signs.commands.ranks.isdisjoint(target.launchers)
     met: set[str] = set()
     meets = False
     for option in started.options:
         meaning = option.meaning
-        if meaning.type is not None and option.at >= started.at:
+        name = option_name(option.key or started.invocation.words[option.at].partition("=")[0])
+        if option.at < started.at:
+            if meaning.meets and not option.value.startswith(_HERE):
+                # How many processes there are says nothing of Pods.
+                meets = meets or not meaning.counts or (name in _MACHINES and option.value != "1")
+        elif meaning.type is not None:
             # What its options say of it was heard, and is something else.
             return ""
-        if option.at < started.at and meaning.meets and not option.value.startswith(_HERE):
-            name = option_name(started.invocation.words[option.at].partition("=")[0])
-            # How many processes there are says nothing of Pods.
-            meets = meets or not meaning.counts or (name in _MACHINES and option.value != "1")
-        if meaning.hint is not None and option.at >= started.at:
-            met.add(option.key or started.invocation.words[option.at].partition("=")[0])
-    if len(met) >= _ENOUGH or not signs.distributed.words.isdisjoint(name_words(program_name(name)[:MAX_NAME])):
+        elif meaning.hint is not None and (of_ranks or not meaning.hint.general):
+            # `mpirun` starts simulations too, which have seeds and folders.
+            met.add(name)
+    if len(met) >= _ENOUGH:
         return _SETTINGS
-    if meets:
-        return _PODS
+    if not of_ranks:
+        return ""
+    if not signs.distributed.words.isdisjoint(name_words(program_name(target.name)[:MAX_NAME])):
+        return _SETTINGS
     counts = [template.pods for template in view.templates if not template.apart]
     several = None in counts or sum(pods for pods in counts if pods is not None) > 1
-    return _PODS if several and view.distributed and not view.acts_as.steps else ""
+    return _PODS if meets or (several and view.distributed and not view.acts_as.steps) else ""

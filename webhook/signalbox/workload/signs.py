@@ -119,7 +119,7 @@ class NameSigns:
     ``tasks`` stand last and say what a trained model does (``lora_inference``), unless an ``order`` to train stands first
     (``train_generation``). ``looks`` say that a program only looks
     whether something works. ``fillers`` add nothing, ``joins`` stand between two works, ``asides`` before what is not meant.
-    ``agents`` stand last and say who trains.
+    ``agents`` stand last and say who trains, ``places`` anywhere, and say that somebody works there.
     """
 
     things: frozenset[str] = frozenset()
@@ -132,6 +132,7 @@ class NameSigns:
     joins: frozenset[str] = frozenset()
     asides: frozenset[str] = frozenset()
     agents: frozenset[str] = frozenset()
+    places: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

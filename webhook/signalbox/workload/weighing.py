@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from signalbox.workload.answering import by_address, by_port, by_told_port, joins_a_cluster, probe, scalar, serves
-from signalbox.workload.borne_out import borne_out, called, called_another, only_looks
+from signalbox.workload.borne_out import borne_out, called, called_another, called_for_people, only_looks
 from signalbox.workload.command import program_name
 from signalbox.workload.containers import TOO_LONG, ContainerView
 from signalbox.workload.judgement import Evidence
@@ -49,6 +49,7 @@ _FOR_ANOTHER = ("wait", "trap")
 _LOOPS = ("while ", "until ", "for ", "trap ")
 _ANSWERS = Saying("inference", "answers requests on accelerators", 10_000)
 _WAITS = Saying("interactive", "holds accelerators and waits for a person", 10_000)
+_HOLDS = Saying("inference", "a model is given to what holds accelerators for ever", 10_000)
 _DOUBTFUL = "what runs like a service does not train by that alone"
 _OWN_COMMAND = "the container has a command of its own"
 _ONLY_LOOKS = "it is called a look whether something works"
@@ -107,14 +108,17 @@ def decide(container: ContainerView, view: "WorkloadView") -> Decision:
         return Decision(called_so)
     if said is None and container.accelerated:
         if answers is not None:
-            said = Said(_ANSWERS, answers, Strength.WEAK)
+            port = by_port(container, signs)
+            by_hand = port is not None and port.saying.says == "interactive"
+            said = port if by_hand else Said(_ANSWERS, answers, Strength.WEAK)
         elif ends:
             said = _left_open(container, signs)
         else:
-            waits = _idle(container, signs, runs == "forever")
+            waits = _waiting(container, view)
             if waits is not None and only_looks(view):
                 waits, taken_back = None, True
             said = next(_by_listening(container, view), None) if waits is None else waits
+            said = said or (_by_model(container, signs) if runs == "forever" else None)
     return Decision(said or called_so, doubted, taken_back)
 
 
@@ -160,7 +164,7 @@ def _all(container: ContainerView, view: "WorkloadView") -> Iterator[Heard]:
         if answers is not None:
             yield Heard(Said(_ANSWERS, answers, Strength.WEAK))
         if not ends:
-            waits = _idle(container, signs, view.acts_as.runs == "forever")
+            waits = _waiting(container, view)
             if waits is not None:
                 yield Heard(waits, _ONLY_LOOKS if only_looks(view) else "")
             yield from (Heard(said) for said in _by_listening(container, view))
@@ -173,6 +177,20 @@ def _by_listening(container: ContainerView, view: "WorkloadView") -> Iterator[Sa
         for said in (by_port(container, signs), by_address(container), by_told_port(container, signs)):
             if said is not None:
                 yield said
+
+
+def _by_model(container: ContainerView, signs: Signs) -> Said | None:
+    """A model that is named to what holds accelerators for ever, with no setting of training beside it: it is served."""
+    found: Said | None = None
+    for started in container.started:
+        for option in started.options:
+            meaning = option.meaning
+            if meaning.pair is not None or (meaning.hint is not None and not meaning.hint.general):
+                return None
+            if option.at > started.at and meaning.base and "/" in option.value and found is None:
+                evidence = Evidence(started.invocation.field(option.at), started.shown(option)[:MAX_NAME], _HOLDS.reason)
+                found = Said(_HOLDS, evidence, Strength.WEAK)
+    return found
 
 
 def _is_doubtful(said: Said, container: ContainerView, answers: Evidence | None, forever: bool, signs: Signs) -> bool:
@@ -260,7 +278,8 @@ def _by_image(container: ContainerView, signs: Signs, ends: bool) -> Said | None
         if saying is None and not by_name.refused and tag.isalpha():
             # `credit-risk:inference`: one image for each work of a project.
             saying = read_name(tag, signs).plain
-    if saying is not None and by_name is not None and saying.says in _USES_A_MODEL and members(container.body.get("args")):
+    handed = saying is not None and by_name is not None and members(container.body.get("args"))
+    if saying is not None and handed and saying.says in _USES_A_MODEL and (ends or saying.says != "inference"):
         # Given options, it may do anything with the model that it is named for: convert it, load it somewhere.
         return None
     # What a program is called may be general; an image of a Job is mostly named for what it comes from.
@@ -320,6 +339,20 @@ def _left_open(container: ContainerView, signs: Signs) -> Said | None:
         return None
     phrase = " ".join((last.name, *started[-1].invocation.words[last.at + 1 :][:2]))
     return _waits(started[-1], last) if last.role == "program" and phrase in signs.commands.idle and " " in phrase else None
+
+
+def _waiting(container: ContainerView, view: "WorkloadView") -> Said | None:
+    """What only sleeps on accelerators, if anything shows that it waits for a person; by a name alone it is thin.
+
+    It may as well hold a place, or be an example of how devices are asked for.
+    """
+    waits = _idle(container, view.signs, view.acts_as.runs == "forever")
+    if waits is None or container.body.get("stdin") is True or container.body.get("tty") is True:
+        return waits
+    port = by_port(container, view.signs)
+    if port is not None and port.saying.says == "interactive":
+        return waits
+    return waits._replace(strength=Strength.CALLED) if called_for_people(container, view) else None
 
 
 def _idle(container: ContainerView, signs: Signs, forever: bool) -> Said | None:

@@ -12,11 +12,16 @@ _SPEC: Path = ("spec",)
 
 def _templates(job: JsonObject) -> tuple[PodTemplate, ...]:
     spec = mapping(job.get("spec"))
+    # Later versions hold both in one field of their own.
+    resources = mapping(spec.get("gpuResources"))
+    field: Path = ("spec", "gpuResources", "count")
     per_replica, total = spec.get("gpusPerReplica"), spec.get("gpus")
-    field = "gpusPerReplica" if per_replica is not None else "gpus"
-    resource = "nvidia.com/gpu" if spec.get("gpuVendor") == "NVIDIA" else "amd.com/gpu"
-    quantity = per_replica if per_replica is not None else total
-    asked = () if quantity is None else (Asked(("spec", field), resource, quantity),)
+    if total is not None or per_replica is not None:
+        field = ("spec", "gpus" if per_replica is None else "gpusPerReplica")
+    vendor = spec.get("gpuVendor") or resources.get("vendor")
+    resource = "nvidia.com/gpu" if isinstance(vendor, str) and vendor.upper() == "NVIDIA" else "amd.com/gpu"
+    quantity = next((one for one in (per_replica, total, resources.get("count")) if one is not None), None)
+    asked = () if quantity is None else (Asked(field, resource, quantity),)
     pods = count(spec.get("replicas")) if per_replica is not None else 1
     entrypoint = spec.get("entrypoint")
     body = {**spec, "command": entrypoint if isinstance(entrypoint, str) else None, "args": None}

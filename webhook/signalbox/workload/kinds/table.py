@@ -43,7 +43,7 @@ from signalbox.workload.kinds.trainjob import TRAIN_JOB
 from signalbox.workload.kinds.volcanocronjob import VOLCANO_CRON_JOB
 from signalbox.workload.kinds.volcanojob import VOLCANO_JOB
 from signalbox.workload.kinds.workflow import WORKFLOW
-from signalbox.workload.kinds.xgboostjob import XGBOOST_JOB
+from signalbox.workload.kinds.xgboostjob import XGBOOST_JOB, XGBOOST_OPERATOR_JOB
 
 
 def _by_key(kinds: tuple[WorkloadKind, ...]) -> dict[tuple[str, str], WorkloadKind]:
@@ -67,6 +67,7 @@ _PLAIN = _by_key(
         TF_JOB,
         JAX_JOB,
         XGBOOST_JOB,
+        XGBOOST_OPERATOR_JOB,
         PADDLE_JOB,
         MPI_JOB,
         MX_JOB,
