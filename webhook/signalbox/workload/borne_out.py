@@ -162,7 +162,8 @@ def _bearing(said: Said, container: ContainerView, view: "WorkloadView", ends: b
     signs = view.signs
     answering = serves(container, signs, answers)
     if said.trains:
-        by_agent = container.may_hold and said.source == "name" and read_name(said.evidence.value, signs).agent
+        by_name = read_name(said.evidence.value, signs)
+        by_agent = container.may_hold and said.source == "name" and (by_name.agent or by_name.ordered)
         if not ends and answering and not by_agent:
             # A service that is asked to train, or that people are trained with.
             return ""

@@ -7,10 +7,11 @@ training, so thin signs of training beside a readiness probe say nothing.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from signalbox.workload.answering import by_address, by_port, by_told_port, joins_a_cluster, probe, scalar, serves
-from signalbox.workload.borne_out import borne_out, called, called_another, called_for_people, only_looks
+from signalbox.workload.answering import by_port, probe, scalar, serves
+from signalbox.workload.borne_out import borne_out, called, called_another, only_looks
 from signalbox.workload.command import program_name
 from signalbox.workload.containers import TOO_LONG, ContainerView
+from signalbox.workload.holding import by_listening, by_model, left_open, waiting
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import members
 from signalbox.workload.meaning import meaning_of
@@ -19,8 +20,6 @@ from signalbox.workload.options_say import ordered_by
 from signalbox.workload.ranks import by_ranks
 from signalbox.workload.said import Said, Strength
 from signalbox.workload.signs import Signs
-from signalbox.workload.started import Started
-from signalbox.workload.target import Target
 from signalbox.workload.vocabulary import MAX_NAME, MAX_PHRASE, Saying, name_words, option_name
 
 if TYPE_CHECKING:
@@ -40,16 +39,7 @@ PRECEDENCE = {
 }
 _USES_A_MODEL = ("inference", "batch-inference")
 _SEVERAL = 2
-# Commands that only wait are short.
-_MAX_IDLE = 16
-# How code is fetched: a Job that only sleeps is a placeholder.
-_FETCHES = (("clone",), ("install",))
-# They wait for what was started in the background, and that may end.
-_FOR_ANOTHER = ("wait", "trap")
-_LOOPS = ("while ", "until ", "for ", "trap ")
 _ANSWERS = Saying("inference", "answers requests on accelerators", 10_000)
-_WAITS = Saying("interactive", "holds accelerators and waits for a person", 10_000)
-_HOLDS = Saying("inference", "a model is given to what holds accelerators for ever", 10_000)
 _DOUBTFUL = "what runs like a service does not train by that alone"
 _OWN_COMMAND = "the container has a command of its own"
 _ONLY_LOOKS = "it is called a look whether something works"
@@ -112,13 +102,13 @@ def decide(container: ContainerView, view: "WorkloadView") -> Decision:
             by_hand = port is not None and port.saying.says == "interactive"
             said = port if by_hand else Said(_ANSWERS, answers, Strength.WEAK)
         elif ends:
-            said = _left_open(container, signs)
+            said = left_open(container, signs)
         else:
-            waits = _waiting(container, view)
+            waits = waiting(container, view)
             if waits is not None and only_looks(view):
                 waits, taken_back = None, True
-            said = next(_by_listening(container, view), None) if waits is None else waits
-            said = said or (_by_model(container, signs) if runs == "forever" else None)
+            said = next(by_listening(container, view), None) if waits is None else waits
+            said = said or (by_model(container, signs) if runs == "forever" else None)
     return Decision(said or called_so, doubted, taken_back)
 
 
@@ -164,33 +154,10 @@ def _all(container: ContainerView, view: "WorkloadView") -> Iterator[Heard]:
         if answers is not None:
             yield Heard(Said(_ANSWERS, answers, Strength.WEAK))
         if not ends:
-            waits = _waiting(container, view)
+            waits = waiting(container, view)
             if waits is not None:
                 yield Heard(waits, _ONLY_LOOKS if only_looks(view) else "")
-            yield from (Heard(said) for said in _by_listening(container, view))
-
-
-def _by_listening(container: ContainerView, view: "WorkloadView") -> Iterator[Said]:
-    """What holding accelerators for ever tells where nothing is said of the work: it waits for requests."""
-    signs = view.signs
-    if view.acts_as.runs == "forever" and not joins_a_cluster(container, signs):
-        for said in (by_port(container, signs), by_address(container), by_told_port(container, signs)):
-            if said is not None:
-                yield said
-
-
-def _by_model(container: ContainerView, signs: Signs) -> Said | None:
-    """A model that is named to what holds accelerators for ever, with no setting of training beside it: it is served."""
-    found: Said | None = None
-    for started in container.started:
-        for option in started.options:
-            meaning = option.meaning
-            if meaning.pair is not None or (meaning.hint is not None and not meaning.hint.general):
-                return None
-            if option.at > started.at and meaning.base and "/" in option.value and found is None:
-                evidence = Evidence(started.invocation.field(option.at), started.shown(option)[:MAX_NAME], _HOLDS.reason)
-                found = Said(_HOLDS, evidence, Strength.WEAK)
-    return found
+            yield from (Heard(said) for said in by_listening(container, view))
 
 
 def _is_doubtful(said: Said, container: ContainerView, answers: Evidence | None, forever: bool, signs: Signs) -> bool:
@@ -329,56 +296,3 @@ def _by_environment(container: ContainerView, signs: Signs) -> Said | None:
             evidence = Evidence(container.place("env", index), shown, saying.reason)
             best = Said(saying, evidence, Strength.WEAK, source="variable")
     return best if len(met) > 1 else None
-
-
-def _left_open(container: ContainerView, signs: Signs) -> Said | None:
-    """What was made ready and then left for somebody to come in, though it is a Job: code fetched, and ``sleep infinity``."""
-    started = container.started
-    fetched = any(one.invocation.words[1:2] in _FETCHES for one in started)
-    if not fetched or (last := started[-1].target) is None:
-        return None
-    phrase = " ".join((last.name, *started[-1].invocation.words[last.at + 1 :][:2]))
-    return _waits(started[-1], last) if last.role == "program" and phrase in signs.commands.idle and " " in phrase else None
-
-
-def _waiting(container: ContainerView, view: "WorkloadView") -> Said | None:
-    """What only sleeps on accelerators, if anything shows that it waits for a person; by a name alone it is thin.
-
-    It may as well hold a place, or be an example of how devices are asked for.
-    """
-    waits = _idle(container, view.signs, view.acts_as.runs == "forever")
-    if waits is None or container.body.get("stdin") is True or container.body.get("tty") is True:
-        return waits
-    port = by_port(container, view.signs)
-    if port is not None and port.saying.says == "interactive":
-        return waits
-    return waits._replace(strength=Strength.CALLED) if called_for_people(container, view) else None
-
-
-def _idle(container: ContainerView, signs: Signs, forever: bool) -> Said | None:
-    """``sleep infinity`` on accelerators, or nothing but naps again and again."""
-    idle = signs.commands.idle
-    nap: tuple[Started, Target] | None = None
-    only_naps = True
-    for started in container.started:
-        target = started.target
-        if target is None or target.role != "program":
-            only_naps = False
-            continue
-        words = started.invocation.words
-        phrase = " ".join((target.name, *words[target.at + 1 :])) if len(words) <= _MAX_IDLE else ""
-        if phrase in idle and phrase not in _FOR_ANOTHER:
-            return _waits(started, target)
-        only_naps = only_naps and target.name in idle
-        nap = nap or (started, target)
-    return _waits(*nap) if only_naps and nap is not None and (forever or _loops(container)) else None
-
-
-def _loops(container: ContainerView) -> bool:
-    texts = (*members(container.body.get("command")), *members(container.body.get("args")))
-    return any(isinstance(text, str) and text.lstrip().startswith(_LOOPS) for text in texts[:_MAX_IDLE])
-
-
-def _waits(started: Started, target: Target) -> Said:
-    evidence = Evidence(started.invocation.field(target.at), " ".join(started.invocation.words[:_MAX_IDLE]), _WAITS.reason)
-    return Said(_WAITS, evidence, Strength.WEAK)
