@@ -312,6 +312,59 @@ def test_no_name_puts_work_into_a_queue_whose_rules_then_refuse_it() -> None:
     assert by_name.response.warnings == ()
 
 
+FALLBACK = """apiVersion: policy.workload.ai/v1alpha1
+kind: WorkloadPolicy
+metadata: {name: rest}
+spec: {match: {not: {types: [evaluation]}}, inject: {queue: rest, nodeSelector: {cloud.google.com/gke-spot: "true"}}}
+"""
+
+
+def test_what_is_injected_under_every_other_name_is_injected_whatever_it_is_called() -> None:
+    for name in ("x", "nightly-eval"):
+        stored = mutate(setup(FALLBACK), request(job(name)), NOW).mutated or {}
+        assert stored["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "rest", name
+
+
+def test_no_name_sends_work_to_spot_nodes() -> None:
+    by = FALLBACK.replace("not: {types: [evaluation]}", "types: [evaluation]").replace("rest", "eval")
+    for name, program, there in (("nightly-eval", "main.py", False), ("x", "evaluate.py", True)):
+        whole = job(name, program)
+        del pod_spec(whole)["nodeSelector"]
+        stored = mutate(setup(by), request(whole), NOW).mutated or whole
+        assert ("nodeSelector" in pod_spec(stored)) is there, name
+
+
+@pytest.mark.parametrize("rule", ["when: {distributed: true}", "when: {not: {distributed: true}}"])
+def test_no_name_says_that_several_work_together(rule: str) -> None:
+    body = f"rules: [{{name: r, check: image-tag, with: {{require: digest}}, {rule}, mode: enforce}}]"
+
+    def shards(name: str) -> dict[str, Any]:
+        manifest = job(name)
+        manifest["spec"] |= {"parallelism": 2, "completions": 2}
+        return manifest
+
+    assert answer(body, shards("ddp-run")).allowed is answer(body, shards("x")).allowed
+
+
+@pytest.mark.parametrize("name", ["x", "sft"])
+def test_a_program_that_was_not_read_to_its_end_is_no_less_refused_for_a_name(name: str) -> None:
+    manifest = job("x")
+    container = pod_spec(manifest)["containers"][0]
+    container |= {"name": name, "command": ["python", "train.py", "--lr", "1", *["a"] * 400_000]}
+    for match in ("trains: true", "types: [training, distributed-training]"):
+        assert not answer(f"match: {{{match}}}\nrules: [{TIME}]", manifest).allowed
+
+
+@pytest.mark.parametrize("name", ["run", "sft-run"])
+def test_a_name_takes_no_folder_of_a_model_away(name: str) -> None:
+    body = "rules: [{name: r, check: checkpoint, when: {trains: true}, mode: enforce}]"
+    manifest = job(name, "train.py")
+    spec = pod_spec(manifest)
+    spec["volumes"] = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
+    spec["containers"][0]["volumeMounts"] = [{"name": "v", "mountPath": "/models"}]
+    assert answer(body, manifest).allowed
+
+
 def test_nothing_is_refused_in_mutate_either_for_a_name() -> None:
     unequal = job("retrain")
     pod_spec(unequal)["containers"][0]["resources"]["requests"] = {"nvidia.com/gpu": 2}

@@ -18,7 +18,7 @@ from signalbox.inject.table import INJECTORS
 from signalbox.inject.target import Target
 from signalbox.patch import Recorder
 from signalbox.policy.mode import Mode
-from signalbox.policy.policy_set import Policy, effective_mode
+from signalbox.policy.policy_set import Injection, Policy, effective_mode
 from signalbox.policy.subject import Subject
 from signalbox.record import (
     JUDGEMENT,
@@ -148,21 +148,25 @@ def _plan(setup: Setup, case: Case, view: WorkloadView) -> Plan:
     policies = [policy for policy in injecting if holds(policy.match, subject) is True]
     others = [replace(subject, view=other) for other in unnamed(view)]
     if others:
-        policies = [_without_binding(policy) if _by_name_alone(policy, others) else policy for policy in policies]
+        policies = [
+            policy if certain else _only_words(policy)
+            for policy in injecting
+            if (certain := all(holds(policy.match, other) is True for other in others)) or policy in policies
+        ]
     plan = merge_injections(policies)
     # The one exception to "never mutate a controller's write": a CronJob that was there before us has no queue to hand on.
     return Plan(queue=plan.queue) if case.made_by_cron_job else plan
 
 
-def _by_name_alone(policy: Policy, others: list[Subject]) -> bool:
-    return not all(holds(policy.match, other) is True for other in others)
+def _only_words(policy: Policy) -> Policy:
+    """A policy with nothing but the labels and annotations that it injects.
 
-
-def _without_binding(policy: Policy) -> Policy:
-    """A policy without the queue and the priority that it injects: they bring rules and preemption, too much for a name."""
-    if policy.inject is None:
+    All else may be what a rule then refuses: a queue brings rules, a node selector spot nodes, a variable a type.
+    """
+    injection = policy.inject
+    if injection is None:
         return policy
-    return replace(policy, inject=replace(policy.inject, queue="", priority_class_name=""))
+    return replace(policy, inject=Injection(labels=injection.labels, annotations=injection.annotations, force=injection.force))
 
 
 def _template_changed(case: Case, old: JsonObject, new: JsonObject) -> bool:

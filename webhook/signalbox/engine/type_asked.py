@@ -2,12 +2,14 @@
 
 from collections.abc import Container, Iterable, Sequence
 
-from signalbox.engine.unnamed import is_thin, unnamed
+from signalbox.engine.unnamed import has_thin_type, is_thin, unnamed
 from signalbox.policy.policy_set import Policy, PolicySet, Rule
 from signalbox.workload.view import WorkloadView
 
 _TYPE_KEYS = ("types", "trains")
 _TYPE_FIELDS = ("type", "trains")
+# Checks that ask whether several processes work together.
+_OF_SEVERAL = ("gang", "quota-feasible")
 # Kept with the view, as what it may be under another name is.
 _TRAINS_ANYWAY = "trains_anyway"
 
@@ -18,13 +20,16 @@ def asks_for_type(policy: Policy, rule: Rule) -> bool:
 
 
 def rules_telling_trainings_apart(policies: PolicySet) -> frozenset[str]:
-    """The ids of rules that may find other things in one sort of training than in another."""
-    excepted = any("types" in exception.match.reads for exception in policies.exceptions)
+    """The ids of rules that may find other things in one sort of training than in another, or where processes work together."""
+    excepted = any(not exception.match.reads.isdisjoint(("types", "distributed")) for exception in policies.exceptions)
     rules: Iterable[tuple[Policy, Rule]] = ((policy, rule) for policy in policies.policies for rule in policy.rules)
     return frozenset(
         rule.id
         for policy, rule in rules
-        if excepted or _reads(policy, rule, ("types",), ("type",)) or hasattr(rule.parameters, "types")
+        if excepted
+        or rule.check in _OF_SEVERAL
+        or _reads(policy, rule, ("types", "distributed"), ("type", "distributed"))
+        or hasattr(rule.parameters, "types")
     )
 
 
@@ -34,7 +39,7 @@ def rests_on_name(rule: Rule, telling_apart: Container[str], view: WorkloadView)
     By whatever name, some of it trains, and the name says only how (`gemma-sft` runs `train.py`): that touches the rules which
     tell one sort of training from another, and no others.
     """
-    return is_thin(view) and (rule.id in telling_apart or not _trains_anyway(view))
+    return is_thin(view) and (rule.id in telling_apart or (has_thin_type(view) and not _trains_anyway(view)))
 
 
 def _trains_anyway(view: WorkloadView) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from signalbox.finding import Finding, Problem, Result
 from signalbox.policy.mode import Mode
 from signalbox.workload.containers import ContainerView
+from signalbox.workload.distributed import is_called_distributed
 from signalbox.workload.judgement import Judgement
 from signalbox.workload.kinds.kind import members
 from signalbox.workload.labels import TYPE_LABEL
@@ -30,7 +31,14 @@ _PROBLEMS = (Result.FAIL, Result.SKIP, Result.UNCHANGED)
 
 
 def is_thin(view: WorkloadView) -> bool:
-    """Whether the type rests on names alone, and something asked for it: where nothing did, nothing hangs on it."""
+    """Whether the type, or that several processes work together, rests on names alone, and something asked for it: where
+    nothing did, nothing hangs on it.
+    """
+    return has_thin_type(view) or is_called_distributed(view.__dict__.get("distributed_by"))
+
+
+def has_thin_type(view: WorkloadView) -> bool:
+    """The same of the type alone."""
     judged = view.__dict__.get("type")
     return isinstance(judged, Judgement) and judged.thin
 
@@ -45,10 +53,16 @@ def unnamed(view: WorkloadView) -> tuple[WorkloadView, ...]:
         return ()
     known: tuple[WorkloadView, ...] | None = view.__dict__.get(_UNNAMED)
     if known is None:
-        inferred = infer_type(_without_names(view))
-        told = (inferred,) if inferred.state is not None and not inferred.thin else (_UNTYPED, _SOME_TYPE)
+        told: tuple[Judgement, ...] = (view.type,)
+        bare = _without_names(view)
+        if has_thin_type(view):
+            inferred = infer_type(bare)
+            told = (inferred,) if inferred.state is not None and not inferred.thin else (_UNTYPED, _SOME_TYPE)
+        others = tuple([_taken_for(judgement, view) for judgement in told])
+        for other in others:
+            other.__dict__["distributed_by"] = bare.distributed_by
         # Of an old object every rule asks.
-        known = view.__dict__[_UNNAMED] = tuple([_taken_for(judgement, view) for judgement in told])
+        known = view.__dict__[_UNNAMED] = others
     return known
 
 
@@ -75,9 +89,8 @@ def _without_names(view: WorkloadView) -> WorkloadView:
 
 def _bare(container: ContainerView) -> ContainerView:
     """A container as its command tells of it. The image of one that has none is what it runs, and no mere name."""
-    if container.unread:
-        # Asked first of the container itself: a copy has no turn to be read.
-        return container
+    # Read first, with all whose turn comes before: a copy has no turn of its own.
+    _ = container.unread
     bare = copy(container)
     names = ("name", "image") if members(container.body.get("command")) else ("name",)
     bare.body = {key: value for key, value in container.body.items() if key not in names}

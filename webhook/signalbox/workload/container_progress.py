@@ -163,7 +163,9 @@ def _by_names(told: _Told) -> tuple[list[Found], list[Found]]:
     """What names say where no option does, and what cannot be seen. They beat that, but for the name of a finished model."""
     container, view = told.container, told.view
     trains = view.trains
-    tunes = trains and (view.type.state == "fine-tuning" or any(map(_is_fine_tuning, container.said)))
+    # What somebody called it makes no place of a volume, nor takes one away.
+    by_type = view.type.state == "fine-tuning" and not view.type.thin
+    tunes = trains and (by_type or any(map(_is_fine_tuning, container.said)))
     # What is tuned is read from such folders.
     guessed = _guessed(told) if trains and not tunes else []
     if any(one.kept == "durable" for one in guessed):

@@ -77,7 +77,14 @@ def by_options(started: Started, signs: Signs) -> Options:
         best = on
         training.setdefault("", on.saying)
     learns = any(saying.says == "training" for saying in training.values())
-    return Options(best, None if on else chosen, off and on is None, bool(training), learns, len(training.keys() | pairs.keys() | hints) == 1)
+    return Options(
+        best,
+        None if on else chosen,
+        off and on is None,
+        bool(training),
+        learns,
+        len(training.keys() | pairs.keys() | hints) == 1,
+    )
 
 
 def ordered_by(value: str, signs: Signs) -> Saying | None:
