@@ -45,7 +45,8 @@ def compile_signs(documents: Sequence[WorkloadSignsDocument]) -> Signs:
     specs = [document.spec for document in documents]
     newest_first = specs[::-1]
     roles = Roles(map(_roles_of_commands, specs), COMMANDS)
-    otherwise = frozenset(name.lower() for spec in specs for entry in spec.spot.otherwise for name in entry.words)
+    otherwise = [(name.lower(), entry.everywhere) for spec in specs for entry in spec.spot.otherwise for name in entry.words]
+    everywhere = frozenset(name for name, in_all in otherwise if in_all)
     return Signs(
         accelerators=tuple(
             AcceleratorSign(tuple(entry.resources), entry.vendor, entry.toleration, entry.share)
@@ -55,13 +56,13 @@ def compile_signs(documents: Sequence[WorkloadSignsDocument]) -> Signs:
         accelerator_annotations=tuple(name for spec in specs for entry in spec.acceleratorAnnotations for name in entry.names),
         accelerator_claims=frozenset(name for spec in specs for entry in spec.acceleratorClaims for name in entry.names),
         spot_labels=tuple(
-            SpotLabel(key, _lower(entry.values), entry.presence, _lower(entry.others), entry.named, otherwise)
+            SpotLabel(key, _lower(entry.values), entry.presence, _lower(entry.others), entry.named, everywhere)
             for spec in specs
             for entry in spec.spot.labels
             for key in entry.keys
         ),
         spot_values=_spot_values(specs),
-        spot_otherwise=otherwise,
+        spot_otherwise=frozenset(name for name, _ in otherwise),
         spot_resources=tuple(name for spec in specs for entry in spec.spot.resources for name in entry.names),
         commands=_commands(specs, roles),
         names=_names(specs),

@@ -71,10 +71,11 @@ class SpotValuesEntry(_Entry):
     values: SingleWords
 
 
-class WordsEntry(_Entry):
-    """Words with one meaning."""
+class SpotOtherwiseEntry(_Entry):
+    """Words beside which a word for spot means something else; ``everywhere``: in the names of pools as well."""
 
     words: SingleWords
+    everywhere: bool = False
 
 
 class SpotSection(_Strict):
@@ -85,7 +86,7 @@ class SpotSection(_Strict):
 
     labels: list[SpotLabelEntry] = []
     anyKey: list[SpotValuesEntry] = []
-    otherwise: list[WordsEntry] = []
+    otherwise: list[SpotOtherwiseEntry] = []
     resources: list[NamesEntry] = []
 
 

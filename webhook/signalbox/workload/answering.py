@@ -20,6 +20,7 @@ _NOTEBOOK_PORT = Saying("interactive", "the port of a notebook", 10_000)
 _LISTENS = Saying("inference", "listens for requests on accelerators that are held for ever", 10_000)
 _EVERY_ADDRESS = ("0.0.0.0", "[::]", "::")  # noqa: S104  looked for, not listened at
 _CLIENTS = ("curl ", "wget ", "grpc_health_probe", "grpc-health-probe")
+_HERE = ("localhost", "127.0.0.1", "0.0.0.0", "-addr=:", "::1", "$")  # noqa: S104  looked for, not listened at
 _MAX_TEXT = 1024
 _LONGEST_PORT = 6
 # Where a server listens stands among its first options.
@@ -93,6 +94,8 @@ def by_told_port(container: ContainerView, signs: Signs) -> Said | None:
             return _told(container.place("env", index), f"{name}={container.env[name]}")
     for started in container.started:
         words = started.invocation.words
+        if _calls_another(words[started.at + 1 : started.at + _MAX_WORDS]):
+            continue
         for at in range(started.at + 1, min(len(words), started.at + _MAX_WORDS)):
             name, equals, value = words[at].partition("=")
             if name[:2] == "--" and option_name(name) in ports:
@@ -109,11 +112,22 @@ def _told(path: Path, shown: str) -> Said:
 def _asks(action: dict[str, Any]) -> bool:
     """Whether a probe's command sends a request: `curl localhost:8080/health`."""
     words = " ".join([word for word in members(action.get("command"))[:_MAX_WORDS] if isinstance(word, str)])[:_MAX_TEXT]
-    return any(client in words for client in _CLIENTS)
+    return any(client in words for client in _CLIENTS) and any(here in words for here in _HERE)
 
 
 def _is_port(value: str, signs: Signs) -> bool:
-    return value.isdecimal() and len(value) < _LONGEST_PORT and int(value) not in signs.ports.rendezvous
+    return value.isdecimal() and len(value) < _LONGEST_PORT and int(value) not in (0, *signs.ports.rendezvous)
+
+
+def _calls_another(words: tuple[str, ...]) -> bool:
+    """Whether a port is that of another host, which it is a client of: ``--host db --port 5432``."""
+    for at, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if name[:2] == "--" and "host" in name:
+            value = value if equals else next(iter(words[at + 1 : at + 2]), "")
+            if value not in _EVERY_ADDRESS and not any(here in value for here in _HERE):
+                return True
+    return False
 
 
 def _listens(container: ContainerView, signs: Signs) -> Said | None:

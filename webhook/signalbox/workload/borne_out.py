@@ -163,7 +163,7 @@ def _bearing(said: Said, container: ContainerView, view: "WorkloadView", ends: b
     answering = serves(container, signs, answers)
     if said.trains:
         by_name = read_name(said.evidence.value, signs)
-        by_agent = container.may_hold and said.source == "name" and (by_name.agent or by_name.ordered)
+        by_agent = container.may_hold and said.source == "name" and (by_name.agent or by_name.ordered is not None)
         if not ends and answering and not by_agent:
             # A service that is asked to train, or that people are trained with.
             return ""

@@ -20,6 +20,7 @@ _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
 _SHELL_OPTION = re.compile(r"[-+][A-Za-z]+\Z")
 # The arguments of the text of `bash -c`, named in it.
 _ARGUMENTS = re.compile(r'"\$@"|\$@|\$\*')
+_ON_STOP = frozenset({"EXIT", "TERM", "SIGTERM", "INT", "SIGINT", "0", "15", "2"})
 # A script in a script in a script: deeper nesting is no longer somebody's manifest.
 MAX_DEPTH = 3
 # How far behind a program like `su` the text is looked for that it hands to a shell.
@@ -38,7 +39,8 @@ class Invocation(NamedTuple):
 
     ``words`` are the program and its arguments. ``path`` is the field they stand in; where the list goes on from
     ``command`` into ``args``, the words from ``split`` on stand in ``next_path``. ``document`` is text fed to it by a
-    here-document. ``depth`` is in how many scripts it stands, ``launchers`` are what started those.
+    here-document. ``depth`` is in how many scripts it stands, ``launchers`` are what started those. ``repeated``: it stands in
+    a loop, or is done when the container is stopped.
     """
 
     words: tuple[str, ...]
@@ -49,6 +51,7 @@ class Invocation(NamedTuple):
     document: str = ""
     depth: int = 0
     launchers: tuple[str, ...] = ()
+    repeated: bool = False
 
     def field(self, index: int) -> Path:
         """The field the word at ``index`` stands in."""
@@ -170,7 +173,8 @@ def open_shell(
         # Words after the text are its arguments, the first of them $0.
         rest = " ".join(words[index + 2 :])
         text = substitute(_ARGUMENTS, text, lambda _: rest, budget)
-    yield from _script(text, invocation.field(index), env, invocation.depth + 1, budget, invocation.background)
+    above = (invocation.background, invocation.repeated)
+    yield from _script(text, invocation.field(index), env, invocation.depth + 1, budget, *above)
 
 
 def _unwrapped(invocation: Invocation, env: Mapping[str, str], budget: Budget) -> Iterator[Invocation]:
@@ -185,21 +189,29 @@ def _unwrapped(invocation: Invocation, env: Mapping[str, str], budget: Budget) -
         yield from open_shell(invocation, 0, env, budget)
     elif invocation.document and all(word[:1] == "-" for word in words[1:]):
         # A here-document fed to it.
-        yield from _script(invocation.document, invocation.path, env, invocation.depth + 1, budget, invocation.background)
+        above = (invocation.background, invocation.repeated)
+        yield from _script(invocation.document, invocation.path, env, invocation.depth + 1, budget, *above)
     else:
         yield invocation
 
 
 def _script(
-    text: str, path: Path, env: Mapping[str, str], depth: int, budget: Budget, background: bool = False
+    text: str,
+    path: Path,
+    env: Mapping[str, str],
+    depth: int,
+    budget: Budget,
+    background: bool = False,
+    repeated: bool = False,
 ) -> Iterator[Invocation]:
     for command in read_script(text, env, budget):
-        read = Invocation(command.words, path, 0, (), background or command.background, command.document, depth)
+        behind, again = background or command.background, repeated or command.looped
+        read = Invocation(command.words, path, 0, (), behind, command.document, depth, (), again)
         if is_shell(command.words[0]):
             yield from _unwrapped(read, env, budget)
-        elif command.words[0] == "trap" and " " in command.words[min(1, len(command.words) - 1)] and depth < MAX_DEPTH:
+        elif command.words[0] == "trap" and depth < MAX_DEPTH and not _ON_STOP.isdisjoint(command.words[2:]):
             # What is done when it is stopped.
-            yield from _script(command.words[1], path, env, depth + 1, budget, background=True)
+            yield from _script(command.words[1], path, env, depth + 1, budget, True, True)
         else:
             yield read
 

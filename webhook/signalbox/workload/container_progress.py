@@ -37,7 +37,7 @@ _NOTHING_SAVED = "nothing is saved"
 _KEPT_ELSEWHERE = "its checkpoints are said to go to a place that is lost with the Pod"
 # Values of settings that say when a model is uploaded.
 _EVERY_ONE = ("checkpoint", "checkpoints", "all", "all_checkpoints")
-_AT_THE_END = ("end", "every_save")
+_STRATEGY = "hub_strategy"
 _UNSEEN_FILE = "a configuration file that is not in the manifest"
 
 
@@ -70,6 +70,9 @@ class _Told:
         self.off: Found | None = None
         self.saves = any(_saves_by_itself(started, view.signs) for started in container.started)
         self.writes = False
+        # The setting by which a model is uploaded, and when that is done.
+        self.uploaded: tuple[str, Evidence] | None = None
+        self.when_uploaded = ""
         # Places that are called the run's checkpoints, by how they are kept.
         self.called: list[Found] = []
         self.written: list[Found] = []
@@ -135,17 +138,26 @@ class _Told:
             self.maybe.append((place, seen, value))
 
     def _sort_in_upload(self, value: str, seen: Evidence) -> None:
-        """A setting by which the model is uploaded, with every checkpoint or once it is finished."""
+        """A setting by which the model is uploaded, or that says when."""
         value = value.lower()
-        if value in _EVERY_ONE:
-            self.written.append(Found("durable", Evidence(seen.path, seen.value, "uploaded with every checkpoint")))
-        elif value not in (*_SWITCHED_OFF, *_AT_THE_END):
-            note = "the model is uploaded; nothing says that what it takes to go on is"
-            self.written.append(Found("durable", Evidence(seen.path, seen.value, note), finished=True))
+        if seen.value.lstrip("-").lower().replace("-", "_").startswith(_STRATEGY):
+            self.when_uploaded = value
+        elif value not in _SWITCHED_OFF:
+            self.uploaded = (value, seen)
+
+    def _of_upload(self) -> list[Found]:
+        """What is uploaded: with every checkpoint, or the model alone."""
+        if self.uploaded is None:
+            return []
+        value, seen = self.uploaded
+        if value in _EVERY_ONE or self.when_uploaded in _EVERY_ONE:
+            return [Found("durable", Evidence(seen.path, seen.value, "uploaded with every checkpoint"))]
+        note = "the model is uploaded; nothing says that what it takes to go on is"
+        return [Found("durable", Evidence(seen.path, seen.value, note), finished=True)]
 
     def places(self) -> list[Found]:
         """Those that count."""
-        found = list(self.written)
+        found = self.written + self._of_upload()
         if self.called and _are(self.called, "ephemeral") and not any(map(_is_fine_tuning, self.container.said)):
             # What it is told of its checkpoints says more than where its results go.
             found = [one if one.finished else one.doubted(_KEPT_ELSEWHERE) for one in found]

@@ -195,6 +195,8 @@ class ContainerView:
                     # `cat > run.py <<EOF`, and then `python run.py`.
                     code = Target("code", written, target.at, target.launchers)
                     said = what_it_says(Started(started.invocation, code, self._signs), self._signs, held)
+                    # Searched once: a script may be started a thousand times.
+                    written = ""
                 found.append(said)
             self._said = tuple(found)
         return self._said

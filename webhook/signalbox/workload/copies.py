@@ -1,18 +1,15 @@
 """What is copied to a store while a run goes on: progress that is written to the Pod's own disk outlives it all the same.
 
-A sidecar that copies the folder the run writes to, again and again, counts, and so does a copy that its own script leaves
-running or makes when the Pod is stopped (`preStop`, `trap`). A copy that only comes after the run, or before it, is none on
-the way.
+A copy counts that stands in a loop, of a sidecar or of its own script, or that is made when the Pod is stopped (`preStop`,
+`trap`). A copy that only comes after the run, or before it, is none on the way.
 """
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from signalbox.workload.container_reading import native_sidecars
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.judgement import Evidence
-from signalbox.workload.kinds.kind import members
 from signalbox.workload.started import Started
 from signalbox.workload.storage import LONGEST_PATH, Place, Storage, same_place
 
@@ -25,16 +22,13 @@ _MOST = 64
 _LONGEST_NAME = 3
 _MOST_WORDS = 64
 _MOST_OPTIONS = 6
-_LONGEST_SCRIPT = 16 * 1024
-_ROUND = re.compile(r"(?:^|[\s;&|({])(?:while|until|for|watch|inotifywait|fswatch|crond)(?:[\s(]|\Z)")
 _WATCH = frozenset({"--watch", "-w", "--monitor"})
+_STATES = (".pt", ".pth", ".ckpt", ".safetensors")
 _IN_VAIN = frozenset({"--dryrun", "--dry-run", "-n"})
 
 
 class Copy(NamedTuple):
-    """One copy that reaches a store, the container that makes it, whether anything that trains stands before it there, and
-    whether it is made again and again, or whenever the Pod is stopped.
-    """
+    """One copy that reaches a store, the container that makes it, and whether it is made again and again, or at the end."""
 
     container: ContainerView
     started: Started
@@ -42,7 +36,6 @@ class Copy(NamedTuple):
     # The volume and the path on it; None where it is on none.
     on_volume: tuple[str, str] | None
     to: Place
-    after_run: bool
     repeated: bool
 
 
@@ -66,10 +59,12 @@ def copied_beside(container: ContainerView, places: list[str], view: "WorkloadVi
     # Each container has its own path to the volume they share.
     shared = [found for place in places if (found := own.on_volume(place)) is not None]
     for copy in copies:
+        if not copy.repeated:
+            continue
         if copy.container is container:
-            takes = not copy.after_run and any(same_place(copy.source, place) for place in places)
+            takes = any(_holds(copy.source, place) for place in places)
         else:
-            takes = copy.repeated and any(_same_on_volume(copy.on_volume, place) for place in shared)
+            takes = any(_holds_on_volume(copy.on_volume, place) for place in shared)
         if takes:
             invocation = copy.started.invocation
             shown = " ".join(invocation.words[copy.started.at :][:_MOST_WORDS])
@@ -78,25 +73,32 @@ def copied_beside(container: ContainerView, places: list[str], view: "WorkloadVi
     return None
 
 
-def _same_on_volume(one: tuple[str, str] | None, other: tuple[str, str]) -> bool:
-    return one is not None and one[0] == other[0] and same_place(one[1] or "/", other[1] or "/")
+def _holds(source: str, place: str) -> bool:
+    """Whether a place is what is copied, or in it. A log in the folder of a run is not the folder."""
+    return same_place(source, place) and len(_bare(source)) <= len(_bare(place))
+
+
+def _holds_on_volume(source: tuple[str, str] | None, place: tuple[str, str]) -> bool:
+    return source is not None and source[0] == place[0] and _holds(source[1] or "/", place[1] or "/")
+
+
+def _bare(path: str) -> str:
+    return path.strip("\"'").rstrip("/*")
 
 
 def _of_container(container: ContainerView, view: "WorkloadView") -> Iterator[Copy]:
-    after_run = False
     storage = Storage(container, view)
-    repeats = container.role == "sidecar" or _repeats(container)
-    for started, said in zip(container.started, container.said, strict=True):
-        after_run = after_run or (said is not None and said.trains and not started.invocation.background)
-        after = after_run and not started.invocation.background
-        yield from _copy(started, container, storage, view, after, repeats or not _WATCH.isdisjoint(started.invocation.words))
+    # A sidecar that ends is started again.
+    always = container.role == "sidecar"
+    for started in container.started:
+        words = started.invocation.words
+        watches = words[0] == "watch" or not _WATCH.isdisjoint(words)
+        yield from _copy(started, container, storage, view, always or watches or started.invocation.repeated)
     for started in container.stopped_by:
-        yield from _copy(started, container, storage, view, after_run=False, repeated=True)
+        yield from _copy(started, container, storage, view, repeated=True)
 
 
-def _copy(
-    started: Started, container: ContainerView, storage: Storage, view: "WorkloadView", after_run: bool, repeated: bool
-) -> Iterator[Copy]:
+def _copy(started: Started, container: ContainerView, storage: Storage, view: "WorkloadView", repeated: bool) -> Iterator[Copy]:
     signs = view.signs.checkpoint
     name, after = _copies(started, signs.copiers)
     words = started.invocation.words[after:][:_MOST_WORDS]
@@ -109,7 +111,7 @@ def _copy(
     if name in signs.remote_copiers and (to is None or to.kept != "durable") and given[-1][:1] not in ("/", "."):
         to = Place("durable", "a store that is configured elsewhere")
     if to is not None and to.kept == "durable":
-        yield Copy(container, started, source, storage.on_volume(source), to, after_run, repeated)
+        yield Copy(container, started, source, storage.on_volume(source), to, repeated)
 
 
 def _given(words: tuple[str, ...]) -> list[str]:
@@ -123,20 +125,13 @@ def _given(words: tuple[str, ...]) -> list[str]:
 
 
 def _takes_little(words: tuple[str, ...], subjects: frozenset[str]) -> bool:
-    """Whether everything is left out but what is named, and checkpoints are not: ``--exclude "*" --include "*.log"``."""
-    if "*" not in words or "--exclude" not in words:
-        return False
-    return not any(subject in word for word in words if word[:1] != "-" and not _is_place(word) for subject in subjects)
-
-
-def _repeats(container: ContainerView) -> bool:
-    """Whether its script goes round: a copy that is made once, at the start, carries no progress."""
-    for field in ("command", "args"):
-        value = container.body.get(field)
-        for text in members(value) if not isinstance(value, str) else [value]:
-            if isinstance(text, str) and _ROUND.search(text[:_LONGEST_SCRIPT]):
-                return True
-    return False
+    """Whether checkpoints are left out: ``--exclude "ckpt*"``, or ``--exclude "*"`` and nothing that brings them in again."""
+    left_out = [word for word, before in zip(words[1:], words, strict=False) if before == "--exclude"]
+    left_out += [word.partition("=")[2] for word in words if word[:10] == "--exclude="]
+    taken = [word for word in words if word[:1] != "-" and not _is_place(word) and word not in left_out]
+    if "*" in left_out:
+        return not any(subject in word for word in taken for subject in subjects)
+    return any(subject in word for word in left_out for subject in subjects) or any(word.endswith(_STATES) for word in left_out)
 
 
 def _copies(started: Started, copiers: frozenset[str]) -> tuple[str, int]:

@@ -9,12 +9,12 @@ from signalbox.workload.borne_out import called_for_people
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import members
-from signalbox.workload.meaning import Meaning, meaning_of
+from signalbox.workload.meaning import NO_MEANING, Meaning, meaning_of
 from signalbox.workload.said import Said, Strength
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Started
 from signalbox.workload.target import Target
-from signalbox.workload.vocabulary import MAX_NAME, Saying
+from signalbox.workload.vocabulary import MAX_NAME, Saying, option_name
 
 if TYPE_CHECKING:
     from signalbox.workload.view import WorkloadView
@@ -27,6 +27,7 @@ _FETCHES = (("clone",), ("install",))
 _FOR_ANOTHER = ("wait", "trap")
 _LOOPS = ("while ", "until ", "for ", "trap ")
 _WAITS = Saying("interactive", "holds accelerators and waits for a person", 10_000)
+_SAVES = ("place", "folder", "bucket", "output", "frequency", "switch", "upload")
 _HOLDS = Saying("inference", "a model is given to what holds accelerators for ever", 10_000)
 
 
@@ -42,24 +43,31 @@ def by_listening(container: ContainerView, view: "WorkloadView") -> Iterator[Sai
 def by_model(container: ContainerView, signs: Signs) -> Said | None:
     """A model that is named to what holds accelerators for ever, with no setting of training beside it: it is served."""
     found: Evidence | None = None
-    for meaning, value, path, shown in _settings(container, signs):
-        if meaning.pair is not None or (meaning.hint is not None and not meaning.hint.general):
+    if any(started.target is not None and started.target.launchers for started in container.started):
+        return None
+    for name, meaning, value, path, shown in _settings(container, signs):
+        said = signs.types.environment.get(name) or meaning.type or meaning.pair
+        if said is not None or meaning.role in _SAVES or meaning.reads_back == "resume":
+            return None
+        if meaning.hint is not None and not meaning.hint.general:
             return None
         if found is None and meaning.base and "/" in value:
             found = Evidence(path, shown[:MAX_NAME], _HOLDS.reason)
     return None if found is None else Said(_HOLDS, found, Strength.WEAK)
 
 
-def _settings(container: ContainerView, signs: Signs) -> Iterator[tuple[Meaning, str, Path, str]]:
-    """What variables and options mean, with their values, where they stand and how they are shown."""
+def _settings(container: ContainerView, signs: Signs) -> Iterator[tuple[str, Meaning, str, Path, str]]:
+    """What variables and options are called and mean, with their values, where they stand and how they are shown."""
     for index, name, _ in container.variables:
         meaning, value = meaning_of(name, signs), container.env.get(name, "")
+        if meaning is None and option_name(name) in signs.types.environment:
+            meaning = NO_MEANING
         if meaning is not None:
-            yield meaning, value, container.place("env", index), f"{name}={value}"
+            yield option_name(name), meaning, value, container.place("env", index), f"{name}={value}"
     for started in container.started:
         for option in started.options:
             if option.at >= started.at:
-                yield option.meaning, option.value, started.invocation.field(option.at), started.shown(option)
+                yield "", option.meaning, option.value, started.invocation.field(option.at), started.shown(option)
 
 
 def waiting(container: ContainerView, view: "WorkloadView") -> Said | None:

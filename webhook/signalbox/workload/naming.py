@@ -23,7 +23,7 @@ class Named(NamedTuple):
     may as well be a server of trainings. ``refused``: words of training stand in it, and others take them back.
     ``look``: it only looks whether something works. ``another``: it is plainly of something else than a training, be it
     such a look, ``score`` or ``quantize-awq``. ``thing``: it ends in what something is (``router``, ``my-app``). ``agent``: it
-    says who trains. ``ordered``: it begins with an order to train.
+    says who trains. ``ordered``: the training that an order in front of it speaks of.
     """
 
     saying: Saying | None
@@ -35,7 +35,7 @@ class Named(NamedTuple):
     another: bool = False
     thing: bool = False
     agent: bool = False
-    ordered: bool = False
+    ordered: Saying | None = None
 
 
 _NOTHING = Named(None, None)
@@ -115,7 +115,7 @@ def _part(words: list[str], signs: Signs) -> Named:
         another=look or _is_another(core, names),
         thing=core[-1] in names.things,
         agent=core[-1] in names.agents,
-        ordered=_begins_with(core, names.orders),
+        ordered=_ordered(core, signs),
     )
 
 
@@ -151,6 +151,15 @@ def _in_place(phrase: str, whole: str, names: NameSigns) -> bool:
 
 def _begins_with(words: list[str], orders: frozenset[str]) -> bool:
     return any("_".join(words[:length]) in orders for length in range(1, min(MAX_PHRASE, len(words)) + 1))
+
+
+def _ordered(words: list[str], signs: Signs) -> Saying | None:
+    for length in range(min(MAX_PHRASE, len(words)), 0, -1):
+        phrase = "_".join(words[:length])
+        saying = signs.types.words.get(phrase) if phrase in signs.names.orders else None
+        if saying is not None and saying.says in TRAINING_TYPES:
+            return saying
+    return None
 
 
 def _without_fillers(words: list[str], signs: Signs) -> list[str]:

@@ -44,9 +44,17 @@ def what_it_says(started: Started, signs: Signs, accelerated: bool) -> Said | No
     said = _by_name(started, signs, accelerated or (target is not None and bool(target.launchers)))
     if said is not None and _only_asks(started, said, signs):
         return None
-    if said is not None and not said.trains and said.saying.says != "batch-inference":
+    certain = said is not None and (said.trains or said.strength is Strength.KNOWN)
+    ordered = None if certain else _ordered_in_front(started, signs)
+    if said is not None and not said.trains and said.saying.says != "batch-inference" and ordered is None:
         return said
     by_option, chosen, off, train, learns, lone = by_options(started, signs)
+    launched = target is not None and not signs.commands.ranks.isdisjoint(target.launchers)
+    if ordered is not None and (launched or (by_option is not None and by_option.trains)):
+        # `train_chatbot.py --epochs 3` trains one, whatever `train_api.py` alone is.
+        said = ordered
+    elif said is not None and not said.trains and said.saying.says != "batch-inference":
+        return said
     if said is not None and not said.trains:
         # `stock_prediction.py --epochs 400` learns to predict; `infer.py --lora_r 8` only says how a model is loaded.
         learns = (
@@ -64,8 +72,8 @@ def what_it_says(started: Started, signs: Signs, accelerated: bool) -> Said | No
     if said is not None or by_option is None or by_option.trains:
         # `train.py --epochs 3 --evaluate` trains and evaluates then; `--eval-only` says that it does nothing else.
         trains_too = chosen is not None and not chosen.backed and said is not None and train
-        launched = target is not None and not signs.commands.ranks.isdisjoint(target.launchers)
-        known = said is not None or by_option is not None or launched
+        configured = _by_configuration(started, signs) if said is None and by_option is None else None
+        known = said is not None or by_option is not None or launched or configured is not None
         if chosen is not None and not trains_too and (known or chosen.backed):
             return chosen._replace(backed=False)
         if off:
@@ -136,7 +144,7 @@ def _by_name(started: Started, signs: Signs, accelerated: bool) -> Said | None:
     # What stands in a folder or package and says nothing by itself is named by that: `trainer/app.py`, `sft/run_qwen.sh`.
     whole = f"{parent} {stem}" if stem.lower() in signs.commands.generic_scripts else stem
     by_name = read_name(whole, signs)
-    if generic and parent and by_name.saying is None and not by_name.another:
+    if generic and parent and by_name.saying is None and not (by_name.another or by_name.thing):
         by_name = read_name(parent, signs)
     weak = target.role == "program" or by_name.part or name.endswith(_OF_THE_WEB) or (generic and target.role == "script")
     best = _counts(by_name, accelerated)
@@ -168,11 +176,13 @@ def _of_another_work(names: Sequence[str], saying: Saying, signs: Signs) -> Sayi
 
 
 def _told_by_package(module: str, signs: Signs) -> str:
-    """The nearest package of a module that says something of training: `embedders.finetune.encoder.base`."""
+    """The nearest package of a module that says something: `embedders.finetune.encoder.base`, and no `training.api.main`."""
     parts = module.split(".")[:-1]
     for part in reversed(parts[-_MAX_PACKAGES:]):
         by_name = read_name(part, signs)
         if by_name.plain is not None and by_name.plain.says in TRAINING_TYPES:
+            return part
+        if by_name.saying is not None or by_name.another or by_name.thing:
             return part
     return parts[-1] if parts else ""
 
@@ -213,7 +223,7 @@ def _counts(name: Named, accelerated: bool) -> Saying | None:
 
 def _named(saying: Saying, name: Named, path: Path, shown: str, started: Started, weak: bool) -> Said:
     strength = Strength.WEAK if weak else Strength.NAMED
-    return said_by(saying, path, shown, started, strength, order=name.order, ordered=name.ordered)
+    return said_by(saying, path, shown, started, strength, order=name.order, ordered=name.ordered is not None)
 
 
 def _handed_over(started: Started, signs: Signs, accelerated: bool) -> Said | None:
@@ -224,6 +234,17 @@ def _handed_over(started: Started, signs: Signs, accelerated: bool) -> Said | No
     by_name = read_name(program_name(through).rpartition(".")[0] or program_name(through), signs)
     saying = _counts(by_name, accelerated)
     return None if saying is None else _named(saying, by_name, started.invocation.field(0), through, started, True)
+
+
+def _ordered_in_front(started: Started, signs: Signs) -> Said | None:
+    """The training that a script's name orders in front of something else: `train_chatbot.py`."""
+    target = started.target
+    if target is None or target.role != "script":
+        return None
+    by_name = read_name(program_name(target.name).partition(".")[0], signs)
+    if by_name.ordered is None or by_name.look:
+        return None
+    return _named(by_name.ordered, by_name, started.invocation.field(target.at), target.name, started, True)
 
 
 def _of_one_word(started: Started) -> bool:

@@ -1,8 +1,8 @@
 """Ranks of one run: what a launcher of data-parallel processes starts is mostly a training, whatever it is called.
 
 The launcher alone says nothing of the work (`torchrun main.py`): a model may be served or scored by several processes too.
-With several Pods, or settings that training has, it trains, unless anything says what else it does. Launchers of programs of
-any sort (`mpirun`) do so only with such settings.
+In several Pods it trains, unless anything says what else it does. Settings that training has and other work may have too make
+it no more than likely, under launchers of programs of any sort (`mpirun`) as well: such a type is thin.
 """
 
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ _ENOUGH = 2
 _MACHINES = ("nnodes", "num_nodes", "num_machines")
 _HERE = ("localhost", "127.")
 _PODS = "a launcher starts ranks of one run in several Pods"
+_NAMED = "a launcher starts ranks of what is named for parts of one run"
 _SETTINGS = "a launcher starts ranks of one run with settings that training has"
 
 
@@ -37,7 +38,8 @@ def by_ranks(container: ContainerView, view: "WorkloadView") -> Said | None:
             continue
         if why := _why(started, target, view):
             evidence = Evidence(started.invocation.field(0), f"{target.launchers[-1]} {target.name}"[:MAX_NAME], why)
-            return Said(Saying("training", why, 10_000), evidence, Strength.WEAK)
+            strength = Strength.WEAK if why == _PODS else Strength.CALLED
+            return Said(Saying("training", why, 10_000), evidence, strength)
     return None
 
 
@@ -59,12 +61,11 @@ def _why(started: Started, target: Target, view: "WorkloadView") -> str:
         elif meaning.hint is not None and (of_ranks or not meaning.hint.general):
             # `mpirun` starts simulations too, which have seeds and folders.
             met.add(name)
-    if len(met) >= _ENOUGH:
-        return _SETTINGS
-    if not of_ranks:
-        return ""
-    if not signs.distributed.words.isdisjoint(name_words(program_name(target.name)[:MAX_NAME])):
-        return _SETTINGS
     counts = [template.pods for template in view.templates if not template.apart]
     several = None in counts or sum(pods for pods in counts if pods is not None) > 1
-    return _PODS if meets or (several and view.distributed and not view.acts_as.steps) else ""
+    if of_ranks and (meets or (several and view.distributed and not view.acts_as.steps)):
+        return _PODS
+    if len(met) >= _ENOUGH:
+        return _SETTINGS
+    named = not signs.distributed.words.isdisjoint(name_words(program_name(target.name)[:MAX_NAME]))
+    return _NAMED if of_ranks and named else ""

@@ -1,7 +1,7 @@
 """What a container says about saving: options and variables of the programs that train, and the text of inline programs."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from signalbox.workload.judgement import Evidence
@@ -33,7 +33,7 @@ def saving_settings(container: "ContainerView", signs: Signs) -> Iterator[Settin
     Of one name the last word counts: an option before an assignment in a script, and that before a variable of the Pod.
     """
     told = [(started, folder, tuple(_options(started, folder))) for started, folder in _that_may_train(container, signs)]
-    given = {name for _, _, options in told for name, _ in options}
+    given = _given(container, told)
     for index, name, entry in container.variables:
         meaning = meaning_of(name, signs)
         if meaning is None or meaning.role in ("", "configuration") or option_name(name) in given:
@@ -45,12 +45,18 @@ def saving_settings(container: "ContainerView", signs: Signs) -> Iterator[Settin
             yield meaning, "$(valueFrom)", "", Evidence(path, name)
         elif value is not None and (role in _WITHOUT_PLACE or not _NO_PLACE.match(value)):
             yield meaning, value, "", Evidence(path, f"{name}={value}")
+    # An assignment speaks for what follows it, up to the next of that name.
     assigned: dict[str, Setting] = {}
+    heard: set[str] = set()
     for started, folder, options in told:
-        words = started.invocation.words
-        if words[0] in _ASSIGNS or started.target is None:
-            assigned.update(options)
+        if _only_assigns(started):
+            for name, setting in options:
+                if name in assigned and name in heard:
+                    yield assigned[name]
+                    heard.discard(name)
+                assigned[name] = setting
         else:
+            heard.update(assigned)
             yield from dict(options).values()
         target = started.target
         document = started.invocation.document
@@ -61,7 +67,24 @@ def saving_settings(container: "ContainerView", signs: Signs) -> Iterator[Settin
         elif document:
             yield from _of_text(saved_in(document, container.env, signs), started, folder)
             yield from _of_text(set_in(document, signs), started, folder)
-    yield from assigned.values()
+    # Where no program follows, it may be the one that the script is handed (`exec "$@"`).
+    yield from (setting for name, setting in assigned.items() if name in heard or not heard)
+
+
+def _given(container: "ContainerView", told: Sequence[tuple[Started, str, tuple[tuple[str, Setting], ...]]]) -> set[str]:
+    """The names that variables of the Pod do not speak for: a script assigns them, or what trains has them as options."""
+    programs = [started for started, _, _ in told if not _only_assigns(started)]
+    trains = {id(one) for one, said in zip(container.started, container.said, strict=True) if said is not None and said.trains}
+    return {
+        name
+        for started, _, options in told
+        for name, _ in options
+        if _only_assigns(started) or id(started) in trains or len(programs) == 1
+    }
+
+
+def _only_assigns(started: Started) -> bool:
+    return started.target is None or started.invocation.words[0] in _ASSIGNS
 
 
 def guessed_settings(container: "ContainerView", signs: Signs) -> Iterator[tuple[str, str, Evidence]]:
@@ -125,6 +148,8 @@ def _options(started: Started, folder: str) -> Iterator[tuple[str, Setting]]:
         if not role or (role == "configuration" and option.at < started.at):
             # The launcher's own configuration (`accelerate launch --config_file`) is about processes.
             continue
+        if role == "upload" and not option.joined and (not value or value[:2] == "--"):
+            value = "true"
         if not value or (not option.joined and value[:2] == "--"):
             continue
         if role == "configuration" and _SETTING.match(value):

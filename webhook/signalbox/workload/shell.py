@@ -46,17 +46,23 @@ _Known = Callable[[str], "str | None"]
 # Words that stand before a command without being one.
 _BEFORE = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "exec", "eval", "command"})
 _NO_COMMAND = frozenset({"for", "case", "in", "select", "function", "fi", "done", "esac", "}", "((", ":"})
+_OPENS = frozenset({"while", "until", "for", "select"})
+# `then do while`: more of them stand before no command.
+_MAX_BEFORE = 8
 TESTS = frozenset({"[", "[[", "test"})
 """First words of a condition: yielded like commands, for what a script looks at before it goes on."""
 _TALK = frozenset({"echo", "printf", "true", "false"})
 
 
 class ShellCommand(NamedTuple):
-    """One simple command: its words, whether the script goes on without waiting for it, and its here-document."""
+    """One simple command: its words, whether the script goes on without waiting for it, its here-document, whether it stands in
+    a loop.
+    """
 
     words: tuple[str, ...]
     background: bool = False
     document: str = ""
+    looped: bool = False
 
 
 def read_script(text: str, env: Mapping[str, str], budget: Budget) -> Iterator[ShellCommand]:
@@ -71,15 +77,17 @@ def read_script(text: str, env: Mapping[str, str], budget: Budget) -> Iterator[S
     words: list[str] = []
     stop = document = ""
     skip_target = False
-    at = 0
+    loops = at = 0
     while at < len(text) and budget.pay(STEP):
         if not words and not stop and not skip_target:
             plain = _PLAIN.match(text, at)
             if plain is not None:
                 at = plain.end()
-                command = _command(_plain_words(plain.group(1), known, budget), variables, budget)
+                plain_words = _plain_words(plain.group(1), known, budget)
+                loops = _loops(plain_words, loops)
+                command = _command(plain_words, variables, budget)
                 if command:
-                    yield ShellCommand(command)
+                    yield ShellCommand(command, looped=loops > 0)
                 continue
         token = _TOKEN.match(text, at)
         if token is None:
@@ -102,9 +110,10 @@ def read_script(text: str, env: Mapping[str, str], budget: Budget) -> Iterator[S
                 document, at = _document(text, at, stop, budget)
                 stop = ""
             if words:
+                loops = _loops(words, loops)
                 command = _command(words, variables, budget)
                 if command:
-                    yield ShellCommand(command, kind == "background", document)
+                    yield ShellCommand(command, kind == "background", document, loops > 0)
                 words = []
             document = "" if new_line else document
             skip_target = False
@@ -113,9 +122,18 @@ def read_script(text: str, env: Mapping[str, str], budget: Budget) -> Iterator[S
             skip_target = token.group("redirect")[-1] in "<>&|"
         elif kind == "stop" or kind == "heredoc":
             stop = token.group("stop")
+    loops = _loops(words, loops)
     command = _command(words, variables, budget)
     if command:
-        yield ShellCommand(command, False, document)
+        yield ShellCommand(command, False, document, loops > 0)
+
+
+def _loops(words: list[str], loops: int) -> int:
+    """In how many loops the command of these words stands, after the one before it."""
+    first = next((word for word in words[:_MAX_BEFORE] if word not in _BEFORE or word in _OPENS), "")
+    if first in _OPENS:
+        return loops + 1
+    return max(0, loops - 1) if first == "done" else loops
 
 
 def expand(text: str, known: _Known, budget: Budget) -> str:

@@ -135,7 +135,8 @@ def _speakers(view: "WorkloadView") -> list[ContainerView]:
     """
     containers = view.containers
     accelerated = [container for container in containers if container.accelerated]
-    if not accelerated:
+    if all(container.role == "init" for container in accelerated):
+        # What only prepares is not the work by that alone.
         return list(containers)
     paths = {container.template.path for container in accelerated}
     return accelerated + [container for container in containers if container.template.path not in paths]

@@ -17,6 +17,7 @@ from signalbox.workload.kinds.kind import members
 from signalbox.workload.meaning import meaning_of
 from signalbox.workload.naming import read_name
 from signalbox.workload.options_say import ordered_by
+from signalbox.workload.programs import starts_what_it_is_told
 from signalbox.workload.ranks import by_ranks
 from signalbox.workload.said import Said, Strength
 from signalbox.workload.signs import Signs
@@ -85,7 +86,10 @@ def decide(container: ContainerView, view: "WorkloadView") -> Decision:
         return Decision(said, by_name=taken_back)
     answers, doubted = probe(container, signs), None
     if said is None and answers is None:
-        said = _by_environment(container, signs) or (by_ranks(container, view) if ends else None)
+        said = _by_environment(container, signs)
+    if ends and answers is None and (said is None or said.saying.says == "data-processing"):
+        # What is prepared may be prepared for it.
+        said = by_ranks(container, view) or said
     if said is not None and said.trains and not ends and _is_doubtful(said, container, answers, runs == "forever", signs):
         called_so = borne_out(container, view, ends, answers)
         if called_so is not None and called_so.trains:
@@ -272,6 +276,11 @@ def _runs_its_own(container: ContainerView) -> bool:
     return not args or (isinstance(args[0], str) and args[0][:1] == "-")
 
 
+def _may_be_told(container: ContainerView, signs: Signs) -> bool:
+    """Whether a variable may say what it does: its image's own program, or one that is named for nothing."""
+    return all(starts_what_it_is_told(started.target, signs) for started in container.started)
+
+
 def _by_environment(container: ContainerView, signs: Signs) -> Said | None:
     """Two settings that only such work has, or one beside others that it has as well: one alone is thin.
 
@@ -284,7 +293,7 @@ def _by_environment(container: ContainerView, signs: Signs) -> Said | None:
         meaning = meaning_of(name, signs)
         if saying is None and meaning is not None:
             if meaning.selects or meaning.choice:
-                saying = ordered_by(container.env.get(name, ""), signs)
+                saying = ordered_by(container.env.get(name, ""), signs) if _may_be_told(container, signs) else None
                 met.update(("", name) if saying is not None else ())
             elif meaning.hint is not None and not meaning.hint.general:
                 met.add(name)
