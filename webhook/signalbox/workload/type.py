@@ -57,7 +57,7 @@ def infer_type(view: "WorkloadView") -> Judgement:
         state, evidence = made_for, _made_for(view)
     else:
         return Judgement(None, _left_out(speakers), thin=taken_back)
-    thin = taken_back or _is_thin(best)
+    thin = taken_back or (_is_thin(best) and not _bears_out(view, best, speakers))
     if state == "batch-inference" and kind.runs == "forever":
         # What runs a model and never ends serves it.
         state = "inference"
@@ -98,6 +98,12 @@ def _order(said: Said) -> tuple[bool, int]:
 
 def _is_thin(said: Said | None) -> bool:
     return said is not None and said.strength is Strength.CALLED
+
+
+def _bears_out(view: "WorkloadView", said: Said | None, speakers: list[ContainerView]) -> bool:
+    """Whether the kind is made for what is likely anyhow: under any name it would be taken for no other."""
+    says = said.saying.says if said is not None else ""
+    return says == "training" and _meant_for(view) == says and _leave_it_open(speakers, view.signs)
 
 
 def _left_out(speakers: list[ContainerView]) -> tuple[Evidence, ...]:
