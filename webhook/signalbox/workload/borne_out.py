@@ -15,7 +15,8 @@ from signalbox.workload.containers import ContainerView
 from signalbox.workload.judgement import TRAINING_TYPES, Evidence
 from signalbox.workload.kinds.kind import members
 from signalbox.workload.may_work import may_work, says_another
-from signalbox.workload.meaning import Meaning, meaning_of
+from signalbox.workload.meaning import Meaning
+from signalbox.workload.named_settings import named_settings
 from signalbox.workload.naming import read_name
 from signalbox.workload.options_say import SWITCHED_OFF
 from signalbox.workload.said import Said, Source, Strength
@@ -89,14 +90,9 @@ def tuned(container: ContainerView, signs: Signs) -> Evidence | None:
     """The setting by which what trains tunes a model that is there: one that is published (``--model openai/whisper-base``), or
     an adapter.
     """
-    for index, name, _ in container.variables:
-        value = container.env.get(name, "")
-        if why := _tunes(meaning_of(name, signs), value):
-            return Evidence(container.place("env", index), f"{name}={value[:MAX_NAME]}", why)
-    for started in container.started:
-        for option in started.options:
-            if option.at >= started.at and (why := _tunes(option.meaning, option.value)):
-                return Evidence(started.invocation.field(option.at), started.shown(option)[:MAX_NAME], why)
+    for setting in named_settings(container, signs):
+        if why := _tunes(setting.meaning, setting.value):
+            return Evidence(setting.path, setting.shown, why)
     return None
 
 
@@ -186,7 +182,7 @@ def _like_training(container: ContainerView, view: "WorkloadView", ends: bool, b
     signs = view.signs
     met: dict[str, bool] = {}
     often = False
-    for name, meaning, in_command in _settings(container, signs):
+    for name, meaning, _, _, _, in_command in named_settings(container, signs):
         plain = signs.types.environment.get(option_name(name)) or (None if meaning is None else meaning.type)
         saying = plain or (None if meaning is None else meaning.hint)
         often = often or (meaning is not None and meaning.role == "frequency")
@@ -216,13 +212,3 @@ def _writes_to(container: ContainerView, named: frozenset[str]) -> bool:
         if folder and not named.isdisjoint(name_words(folder[:MAX_NAME])):
             return True
     return False
-
-
-def _settings(container: ContainerView, signs: Signs) -> Iterator[tuple[str, Meaning | None, bool]]:
-    """Every variable and option that may mean anything, and whether it stands on the command line."""
-    for _, name, _ in container.variables:
-        yield name, meaning_of(name, signs), False
-    for started in container.started:
-        for option in started.options:
-            if option.at >= started.at:
-                yield option.key or started.invocation.words[option.at].partition("=")[0], option.meaning, True

@@ -3,18 +3,18 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from signalbox.fieldpath import Path
 from signalbox.workload.answering import by_address, by_port, by_told_port, joins_a_cluster
 from signalbox.workload.borne_out import called_for_people
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import members
-from signalbox.workload.meaning import NO_MEANING, Meaning, meaning_of
+from signalbox.workload.meaning import Meaning
+from signalbox.workload.named_settings import named_settings
 from signalbox.workload.said import Said, Strength
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Started
 from signalbox.workload.target import Target
-from signalbox.workload.vocabulary import MAX_NAME, Saying, option_name
+from signalbox.workload.vocabulary import Saying, option_name
 
 if TYPE_CHECKING:
     from signalbox.workload.view import WorkloadView
@@ -45,29 +45,21 @@ def by_model(container: ContainerView, signs: Signs) -> Said | None:
     found: Evidence | None = None
     if any(started.target is not None and started.target.launchers for started in container.started):
         return None
-    for name, meaning, value, path, shown in _settings(container, signs):
-        said = signs.types.environment.get(name) or meaning.type or meaning.pair
-        if said is not None or meaning.role in _SAVES or meaning.reads_back == "resume":
+    for setting in named_settings(container, signs):
+        meaning = setting.meaning
+        said = None if setting.in_command else signs.types.environment.get(option_name(setting.name))
+        if said is not None or (meaning is not None and _is_of_a_run(meaning)):
             return None
-        if meaning.hint is not None and not meaning.hint.general:
-            return None
-        if found is None and meaning.base and "/" in value:
-            found = Evidence(path, shown[:MAX_NAME], _HOLDS.reason)
+        if found is None and meaning is not None and meaning.base and "/" in setting.value:
+            found = Evidence(setting.path, setting.shown, _HOLDS.reason)
     return None if found is None else Said(_HOLDS, found, Strength.WEAK)
 
 
-def _settings(container: ContainerView, signs: Signs) -> Iterator[tuple[str, Meaning, str, Path, str]]:
-    """What variables and options are called and mean, with their values, where they stand and how they are shown."""
-    for index, name, _ in container.variables:
-        meaning, value = meaning_of(name, signs), container.env.get(name, "")
-        if meaning is None and option_name(name) in signs.types.environment:
-            meaning = NO_MEANING
-        if meaning is not None:
-            yield option_name(name), meaning, value, container.place("env", index), f"{name}={value}"
-    for started in container.started:
-        for option in started.options:
-            if option.at >= started.at:
-                yield "", option.meaning, option.value, started.invocation.field(option.at), started.shown(option)
+def _is_of_a_run(meaning: Meaning) -> bool:
+    """Whether a setting is one of what trains, or saves and goes on."""
+    hints = meaning.hint is not None and not meaning.hint.general
+    speaks = meaning.type is not None or meaning.pair is not None or hints
+    return speaks or meaning.role in _SAVES or meaning.reads_back == "resume"
 
 
 def waiting(container: ContainerView, view: "WorkloadView") -> Said | None:

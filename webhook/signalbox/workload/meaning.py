@@ -57,9 +57,6 @@ class Meaning(NamedTuple):
     adapter: Saying | None = None
 
 
-NO_MEANING = Meaning(None, None, False, False, False, "")
-
-
 def meaning_of(name: str, signs: Signs) -> Meaning | None:
     """The meaning of an option or variable as it is written; None where it has none."""
     known = signs.meanings
