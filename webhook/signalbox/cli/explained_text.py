@@ -171,6 +171,8 @@ def _write_injected(explanation: Explanation, out: Terminal) -> None:
     sources = {name for change in changes for name in change.by.split(",")}
     behind = [policy for policy in injecting.matching if policy.name in sources]
     idle = [policy.name for policy in injecting.matching if policy.name not in sources]
+    held_back = [name for name in idle if name in injecting.held_back]
+    idle = [name for name in idle if name not in injecting.held_back]
     if changes:
         out.line("  why", "dim")
     for policy in behind:
@@ -180,6 +182,9 @@ def _write_injected(explanation: Explanation, out: Terminal) -> None:
         _write_wrapped("    ", "inferred", ": what it was taken for, so that people and quotas can see it", "      ", out)
     if idle:
         text = f"{', '.join(map(clean, idle))}: nothing left to inject, your own values stand"
+        _write_wrapped("  matches too  ", "", text, "    ", out)
+    if held_back:
+        text = f"{', '.join(map(clean, held_back))}: injects no queue, priority or nodes for a type that is not certain"
         _write_wrapped("  matches too  ", "", text, "    ", out)
     for policy, unknown in injecting.unknown:
         text = f": injects nothing, not known: {clean(', '.join(unknown), 200)}"

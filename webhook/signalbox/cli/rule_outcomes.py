@@ -8,6 +8,7 @@ from signalbox.cli.report import options_that_tell
 from signalbox.engine import Setup
 from signalbox.engine.gate import view_of
 from signalbox.engine.rules import applies, holds
+from signalbox.engine.unnamed import unnamed
 from signalbox.finding import Finding, Result
 from signalbox.message import exception_text
 from signalbox.policy.mode import Mode
@@ -46,10 +47,14 @@ class PolicyOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Injecting:
-    """The policies that match, and with what is not known those of which it is not known: they inject nothing."""
+    """The policies that match, and with what is not known those of which it is not known: they inject nothing.
+
+    ``held_back`` are the names of those that match only for a type that is not certain: of them little is injected.
+    """
 
     matching: tuple[Policy, ...]
     unknown: tuple[tuple[Policy, tuple[str, ...]], ...]
+    held_back: frozenset[str] = frozenset()
 
 
 def rule_outcomes(setup: Setup, admission: Admission, now: datetime) -> tuple[PolicyOutcome, ...]:
@@ -118,4 +123,6 @@ def injecting(setup: Setup, admission: Admission, view: WorkloadView) -> Injecti
             matching.append(policy)
         elif matches is None and policy.match is not None:
             unknown.append((policy, tuple(dict.fromkeys(policy.match.unknowns(subject)))))
-    return Injecting(tuple(matching), tuple(unknown))
+    others = [Subject(other, admission.request) for other in unnamed(view)]
+    certain = [policy.name for policy in matching if all(holds(policy.match, other) for other in others)]
+    return Injecting(tuple(matching), tuple(unknown), frozenset(policy.name for policy in matching).difference(certain))

@@ -159,14 +159,20 @@ def _plan(setup: Setup, case: Case, view: WorkloadView) -> Plan:
 
 
 def _only_words(policy: Policy) -> Policy:
-    """A policy with nothing but the labels and annotations that it injects.
+    """A policy with nothing but the labels, the annotations and the grace period that it injects.
 
     All else may be what a rule then refuses: a queue brings rules, a node selector spot nodes, a variable a type.
     """
     injection = policy.inject
     if injection is None:
         return policy
-    return replace(policy, inject=Injection(labels=injection.labels, annotations=injection.annotations, force=injection.force))
+    kept = Injection(
+        labels=injection.labels,
+        annotations=injection.annotations,
+        termination_grace_period_seconds=injection.termination_grace_period_seconds,
+        force=injection.force,
+    )
+    return replace(policy, inject=kept)
 
 
 def _template_changed(case: Case, old: JsonObject, new: JsonObject) -> bool:

@@ -26,6 +26,7 @@ _SOME_TYPE = Judgement("some other")
 _UNNAMED = "unnamed"
 _NOT_KNOWN = f"(Only by its name it is not known what it is: not refused. Set {TYPE_LABEL}.)"
 _TAKEN_BACK = f"(Its name says that it is something else, which excuses from nothing. If it is, set {TYPE_LABEL}.)"
+_NAMES = (("name",), ("generateName",), ("image",))
 _HANGS_ON_TYPE = ("checkpoint", "resume")
 _PROBLEMS = (Result.FAIL, Result.SKIP, Result.UNCHANGED)
 
@@ -101,8 +102,14 @@ def not_by_name(problem: Problem, view: WorkloadView) -> Problem:
     """What rests on what somebody called the work warns, and says so: a name is no reason to refuse."""
     # Short, so that the fix behind it still has room in a warning.
     state = view.type.state
-    why = f"(By its name it is {state}: not refused. If not, set {TYPE_LABEL}.)" if state else _NOT_KNOWN
+    why = f"({_likely(view)} {state}: not refused. If not, set {TYPE_LABEL}.)" if state else _NOT_KNOWN
     return replace(problem, message=f"{problem.message} {why}", at_most=min(problem.at_most, Mode.WARN))
+
+
+def _likely(view: WorkloadView) -> str:
+    """How a type is told that is not certain: by a name, or by settings that other work may have too."""
+    paths = [seen.path for seen in view.type.evidence]
+    return "By its name it is" if any(path[-1:] in _NAMES for path in paths) else "It is likely"
 
 
 def under_any_name(named: Sequence[Finding], others: Sequence[Sequence[Finding]], view: WorkloadView) -> list[Finding]:
@@ -132,5 +139,5 @@ def _not_excused(finding: Finding, by_name: Finding | None, view: WorkloadView) 
     if finding.result is not Result.FAIL:
         return finding
     state = view.type.state
-    why = f"(By its name it is {state}, which excuses from nothing. If it is, set {TYPE_LABEL}.)" if state else _TAKEN_BACK
+    why = f"({_likely(view)} {state}, which excuses from nothing. If it is, set {TYPE_LABEL}.)" if state else _TAKEN_BACK
     return replace(finding, message=f"{finding.message} {why}", by_type=False)
