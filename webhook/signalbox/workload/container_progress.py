@@ -15,7 +15,7 @@ from signalbox.workload.judgement import Evidence
 from signalbox.workload.links import linked_elsewhere
 from signalbox.workload.meaning import Meaning
 from signalbox.workload.mentions import Mentions
-from signalbox.workload.named_mounts import is_for_a_model, named_mounts, of_a_finished_model
+from signalbox.workload.named_mounts import artifacts_of, is_for_a_model, named_mounts, of_a_finished_model
 from signalbox.workload.places import Find, Found, Workers, finder
 from signalbox.workload.said import Said, Strength
 from signalbox.workload.saving import guessed_settings
@@ -53,6 +53,8 @@ def progress_of(container: ContainerView, view: "WorkloadView", workers: Workers
     if told.lost and _are(found, "ephemeral", "none"):
         copied = copied_beside(container, told.lost, view)
         found = found if copied is None else [Found(copied[0].kept, copied[1])]
+    if view.trains and _are(found, "ephemeral", "none"):
+        found = list(artifacts_of(container, view.signs)) or found
     if container.mounts and _are(found, "ephemeral", "none"):
         linked = linked_elsewhere(container, view, told.lost)
         found = found if linked is None else [Found("unknown", linked)]

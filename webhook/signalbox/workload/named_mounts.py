@@ -4,6 +4,7 @@ Names of a finished model (``/models``) say less: it may be what is read, and it
 counts where nothing else names a file in it, and the evidence says what it is.
 """
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,10 @@ from signalbox.fieldpath import Path
 from signalbox.review import JsonObject
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.judgement import Evidence
+from signalbox.workload.kinds.kind import mapping, members
 from signalbox.workload.mentions import Mentions
 from signalbox.workload.places import Find, Found
-from signalbox.workload.signs import CheckpointSigns
+from signalbox.workload.signs import CheckpointSigns, Signs
 from signalbox.workload.storage import LONGEST_PATH, Place, Storage
 from signalbox.workload.vocabulary import MAX_NAME, name_words
 
@@ -76,6 +78,20 @@ def named_mounts(container: ContainerView, view: "WorkloadView", find: Find) -> 
         if named == "written":
             written.append(Found(place.kept, Evidence(where, path, place.note)))
     return written, finished
+
+
+def artifacts_of(container: ContainerView, signs: Signs) -> Iterator[Found]:
+    """Folders of a finished model that a workflow takes out of a step once it has ended (Argo ``outputs.artifacts``)."""
+    template, known = container.template, signs.checkpoint
+    artifacts = members(mapping(template.spec.get("outputs")).get("artifacts"))
+    for index, artifact in enumerate(artifacts[:_MOST]):
+        path, name = mapping(artifact).get("path"), mapping(artifact).get("name")
+        if not isinstance(path, str) or not path:
+            continue
+        words = {*_words(path.rstrip("/").rpartition("/")[2]), *_words(name)}
+        if not (known.mounts | known.model_mounts).isdisjoint(words) and known.mounts_never.isdisjoint(words):
+            where: Path = (*template.spec_path, "outputs", "artifacts", index, "path")
+            yield of_a_finished_model(where, path[:MAX_NAME], Place("durable", "an artifact of the workflow"))
 
 
 def of_a_finished_model(where: Path, value: str, place: Place) -> Found:
