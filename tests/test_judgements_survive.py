@@ -72,14 +72,14 @@ def wrapped(kind: str, pod: Any, top: Any = None) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["Pod", "Job", "JobSet", "StatefulSet"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=35, deadline=None)
 @given(data=st.data())
 def test_any_json_in_the_pod_spec(kind: str, data: st.DataObject) -> None:
     judge(wrapped(kind, data.draw(_JSON), data.draw(_JSON)))
 
 
 @pytest.mark.parametrize("kind", ["Pod", "Job", "JobSet"])
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=35, deadline=None)
 @given(data=st.data())
 def test_any_json_in_every_field_of_a_container(kind: str, data: st.DataObject) -> None:
     fields = (
