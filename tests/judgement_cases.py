@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from signalbox.cluster.view import EmptyClusterView
 from signalbox.signs_loading import load_default_signs
 from signalbox.workload.checkpoint import infer_checkpoint
@@ -12,6 +10,7 @@ from signalbox.workload.judgement import CHECKPOINT_STATES, RESUME_STATES, SPOT_
 from signalbox.workload.kinds.table import KINDS
 from signalbox.workload.type import heard, infer_type
 from signalbox.workload.view import WorkloadView
+from tests.yaml_files import read_yaml
 
 FOLDER = Path(__file__).parent / "cases" / "judgements"
 _API = {"Pod": "v1", "Job": "batch/v1", "CronJob": "batch/v1", "JobSet": "jobset.x-k8s.io/v1alpha2"}
@@ -19,7 +18,7 @@ _API = {"Pod": "v1", "Job": "batch/v1", "CronJob": "batch/v1", "JobSet": "jobset
 
 def cases(name: str) -> list[Any]:
     """The cases of one file, unique by name."""
-    found = yaml.safe_load((FOLDER / f"{name}.yaml").read_text())
+    found = read_yaml(FOLDER / f"{name}.yaml")
     names = [case["case"] for case in found]
     assert len(set(names)) == len(names), "two cases have one name"
     return found

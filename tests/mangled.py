@@ -7,12 +7,13 @@ import copy
 from pathlib import Path
 from typing import Any
 
-import yaml
 from hypothesis import strategies as st
+
+from tests.yaml_files import read_yaml
 
 Place = tuple[str | int, ...]
 
-CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "cases" / "kinds" / "kinds.yaml").read_text())
+CASES: list[dict[str, Any]] = read_yaml(Path(__file__).parent / "cases" / "kinds" / "kinds.yaml")
 
 
 def key_of(manifest: dict[str, Any]) -> tuple[str, str]:

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from signalbox.check.table import CHECKS
 from signalbox.workload.kinds.table import KINDS
 from tests.code_facts import events, metrics
+from tests.yaml_files import read_all
 
 ROOT = Path(__file__).parent.parent
 OPERATIONS_PAGE = ROOT / "docs" / "operations.md"
@@ -97,7 +96,7 @@ def _generator() -> Any:
 
 def _access() -> Iterator[str]:
     yield from ("| account | where | verbs | on |", "| --- | --- | --- | --- |")
-    documents = [one for path in sorted(BASE.glob("*.yaml")) for one in yaml.safe_load_all(path.read_text()) if one]
+    documents = [one for path in sorted(BASE.glob("*.yaml")) for one in read_all(path)]
     roles = {(one["kind"], one["metadata"]["name"]): one for one in documents if one["kind"] in ("Role", "ClusterRole")}
     rows: dict[tuple[str, str, str], list[str]] = {}
     for binding in documents:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from prometheus_client import CollectorRegistry
 
 from signalbox.audit.background import ScanSettings, scan_once
@@ -32,6 +31,7 @@ from tests.audit_world import SMALL, job
 from tests.fake_api_server import FakeApiServer
 from tests.policy_samples import exception, install, lab_kind, policy, signs
 from tests.world import NOW
+from tests.yaml_files import read_all
 
 BASE = Path(__file__).parents[1] / "manifests" / "base"
 _PATH = re.compile(
@@ -60,7 +60,7 @@ class Rule:
 
 def granted(account: str) -> set[Rule]:
     """Everything that the base gives a ServiceAccount."""
-    documents = [one for file in sorted(BASE.glob("*.yaml")) for one in yaml.safe_load_all(file.read_text()) if one]
+    documents = [one for file in sorted(BASE.glob("*.yaml")) for one in read_all(file)]
     roles = {(one["kind"], one["metadata"]["name"]): one for one in documents if one["kind"] in ("Role", "ClusterRole")}
     found = set()
     for binding in documents:

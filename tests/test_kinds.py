@@ -6,15 +6,15 @@ from typing import Any
 
 import jsonpatch
 import pytest
-import yaml
 
 from signalbox.engine import mutate, validate
 from signalbox.fieldpath import format_path
 from signalbox.workload.kinds.table import KINDS
 from signalbox.workload.labels import QUEUE_LABEL
 from tests.world import NOW, policy, request, setup, view
+from tests.yaml_files import read_yaml
 
-CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "cases" / "kinds" / "kinds.yaml").read_text())
+CASES: list[dict[str, Any]] = read_yaml(Path(__file__).parent / "cases" / "kinds" / "kinds.yaml")
 EVERYTHING = setup(
     policy(
         """

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
@@ -21,6 +20,7 @@ from signalbox.policy.match_document import MATCH_KEYS
 from signalbox.policy.mode import MODE_WORDS
 from signalbox.policy.signs_document import WorkloadSignsDocument
 from signalbox.source import read_documents
+from tests.yaml_files import read_yaml
 
 from .structural import PRESERVE, broken_rules, kept, refusals
 
@@ -47,7 +47,7 @@ def generator() -> Any:
 
 
 def definitions() -> dict[str, Any]:
-    read = [yaml.safe_load(path.read_text()) for path in sorted(CRDS.glob("*.yaml")) if path.stem != "kustomization"]
+    read = [read_yaml(path) for path in sorted(CRDS.glob("*.yaml")) if path.stem != "kustomization"]
     return {one["spec"]["names"]["kind"]: one for one in read}
 
 

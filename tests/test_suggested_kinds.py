@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,8 +11,9 @@ from signalbox.cli.main import main
 from signalbox.policy.kind_document import WorkloadKindDocument, compile_kind
 from signalbox.policy.kind_suggestion import suggest_kind, suggested_document
 from signalbox.signs_loading import load_default_signs
+from tests.yaml_files import read_yaml
 
-CASES = yaml.safe_load((Path(__file__).parent / "cases" / "suggested-kinds.yaml").read_text())
+CASES = read_yaml(Path(__file__).parent / "cases" / "suggested-kinds.yaml")
 SWEEP = """\
 apiVersion: lab.example.com/v1
 kind: Sweep
