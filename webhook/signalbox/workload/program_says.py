@@ -1,38 +1,18 @@
 """What one started program says by a vocabulary of types: the reading behind the type judgement."""
 
-import re
-from collections.abc import Sequence
-
-from signalbox.fieldpath import Path
 from signalbox.workload.command import program_name
 from signalbox.workload.judgement import TRAINING_TYPES
 from signalbox.workload.meaning import meaning_of
-from signalbox.workload.naming import Named, read_name
-from signalbox.workload.options_say import by_options
+from signalbox.workload.naming import read_name
+from signalbox.workload.options_say import Options, by_options
+from signalbox.workload.program_named import by_name_of, is_of_another, is_of_one_word, named, ordered_in_front
 from signalbox.workload.said import Said, Strength, said_by
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Started
-from signalbox.workload.vocabulary import MAX_NAME, Saying, name_words
 
-_SUB_COMMAND = re.compile(r"[a-z][a-z0-9_:-]*+\Z")
 _MAX_SUB_COMMANDS = 2
-_SCRIPT = (".py", ".sh")
 _CONFIGURATION = (".yaml", ".yml", ".json", ".toml", ".gin")
 _MAX_CONFIGURATION = 32
-_MAX_PACKAGES = 4
-# Scripts of languages for the web: what they are called says little about training.
-_OF_THE_WEB = (".js", ".mjs", ".cjs", ".ts", ".rb", ".php", ".pl")
-# What a program text does in the end: it may load and prepare before it trains, and train before it serves.
-PRECEDENCE_IN_CODE = (
-    "inference",
-    "fine-tuning",
-    "training",
-    "evaluation",
-    "benchmark",
-    "batch-inference",
-    "data-processing",
-    "interactive",
-)
 
 
 def what_it_says(started: Started, signs: Signs, accelerated: bool) -> Said | None:
@@ -41,227 +21,74 @@ def what_it_says(started: Started, signs: Signs, accelerated: bool) -> Said | No
     if target is not None and target.role in ("program", "module") and target.name in signs.commands.utilities:
         return None
     # What a launcher starts has the accelerators of other Pods, where it has none of its own.
-    said = _by_name(started, signs, accelerated or (target is not None and bool(target.launchers)))
+    said = by_name_of(started, signs, accelerated or (target is not None and bool(target.launchers)))
     if said is not None and _only_asks(started, said, signs):
         return None
     certain = said is not None and (said.trains or said.strength is Strength.KNOWN)
-    ordered = None if certain else _ordered_in_front(started, signs)
-    if said is not None and not said.trains and said.saying.says != "batch-inference" and ordered is None:
+    ordered = None if certain else ordered_in_front(started, signs)
+    if _is_settled(said) and ordered is None:
         return said
-    by_option, chosen, off, train, learns, lone = by_options(started, signs)
+    options = by_options(started, signs)
     launched = target is not None and not signs.commands.ranks.isdisjoint(target.launchers)
-    if ordered is not None and (launched or (by_option is not None and by_option.trains)):
+    if ordered is not None and (launched or (options.best is not None and options.best.trains)):
         # `train_chatbot.py --epochs 3` trains one, whatever `train_api.py` alone is.
         said = ordered
-    elif said is not None and not said.trains and said.saying.says != "batch-inference":
+    elif _is_settled(said):
         return said
     if said is not None and not said.trains:
-        # `stock_prediction.py --epochs 400` learns to predict; `infer.py --lora_r 8` only says how a model is loaded.
-        learns = (
-            learns
-            and by_option is not None
-            and by_option.trains
-            and said.strength is Strength.NAMED
-            and not _of_one_word(started)
-        )
-        return by_option if learns and chosen is None and not off else said
-    doubtful = said is None and by_option is not None and by_option.trains and by_option.strength is Strength.WEAK
-    if doubtful and (lone or not learns) and _is_of_another(started, signs):
+        return options.best if _learns(started, said, options) else said
+    by_option = options.best
+    if said is None and _is_alone(options) and is_of_another(started, signs):
         # `backup.py --lr 1`, `score_reward_model.py --lora_r 8`: one option alone is not heard against the name.
         by_option = None
+    configured = _by_configuration(started, signs) if said is None and by_option is None else None
     if said is not None or by_option is None or by_option.trains:
         # `train.py --epochs 3 --evaluate` trains and evaluates then; `--eval-only` says that it does nothing else.
-        trains_too = chosen is not None and not chosen.backed and said is not None and train
-        configured = _by_configuration(started, signs) if said is None and by_option is None else None
-        known = said is not None or by_option is not None or launched or configured is not None
+        chosen = options.chosen
+        trains_too = chosen is not None and not chosen.backed and said is not None and options.train
+        known = launched or any(one is not None for one in (said, by_option, configured))
         if chosen is not None and not trains_too and (known or chosen.backed):
             return chosen._replace(backed=False)
-        if off:
+        if options.off:
             return None
     if said is None:
-        found = by_option or _by_launcher(started, signs) or _by_configuration(started, signs)
+        found = by_option or _by_launcher(started, signs) or configured
         return None if found is not None and found.saying.general and not accelerated else found
+    return _made_specific(said, by_option, started)
+
+
+def _is_settled(said: Said | None) -> bool:
+    """Whether options can say no more than the name: what uses a model may learn it all the same."""
+    return said is not None and not said.trains and said.saying.says != "batch-inference"
+
+
+def _learns(started: Started, said: Said, options: Options) -> bool:
+    """Whether something is learned whose name says that it predicts: `stock_prediction.py --epochs 400`, and no
+    `infer.py --lora_r 8`, which only says how a model is loaded.
+    """
+    trains = options.learns and options.best is not None and options.best.trains
+    one_work = options.chosen is None and not options.off
+    return trains and one_work and said.strength is Strength.NAMED and not is_of_one_word(started)
+
+
+def _is_alone(options: Options) -> bool:
+    """Whether training is told by one option only, or by none but how a model is tuned."""
+    best = options.best
+    weak = best is not None and best.trains and best.strength is Strength.WEAK
+    return weak and (options.lone or not options.learns)
+
+
+def _made_specific(said: Said, by_option: Said | None, started: Started) -> Said:
+    """`train.py --mode eval` evaluates and `train.py --lora_r 8` fine-tunes: an option is more specific than "train"."""
     if by_option is not None:
-        # `train.py --mode eval` evaluates and `train.py --lora_r 8` fine-tunes: an option is more specific than "train".
         specific = by_option.saying.says == "fine-tuning" or by_option.strength is Strength.NAMED
         if said.saying.says == "training" and specific:
             return by_option
         if not by_option.trains and by_option.strength is Strength.NAMED:
             return by_option
-    backed = (by_option is not None and by_option.trains) or (target is not None and bool(target.launchers))
+    launched = started.target is not None and bool(started.target.launchers)
+    backed = (by_option is not None and by_option.trains) or launched
     return said._replace(backed=True) if backed else said
-
-
-def _by_name(started: Started, signs: Signs, accelerated: bool) -> Said | None:
-    target, types = started.target, signs.types
-    if target is None:
-        return None
-    invocation = started.invocation
-    path = invocation.field(min(target.at, len(invocation.words) - 1))
-    if target.role == "code":
-        in_code = [one for one in types.of_code(target.name) if accelerated or not one[0].general]
-        if not in_code:
-            return None
-        spoken, piece = min(in_code, key=lambda one: PRECEDENCE_IN_CODE.index(one[0].says))
-        return said_by(spoken, path, _code_line(target.name, piece), started)
-    if target.through:
-        # What is known speaks for itself, whatever it is handed: `neuron_parallel_compile torchrun train.py`.
-        known = types.of_command((program_name(target.through).lower(),))
-        if known is not None:
-            return said_by(known, invocation.field(0), target.through, started)
-    name, shown = target.name, target.name
-    saying: Saying | None
-    subs = _sub_commands(started)
-    if target.role == "module":
-        stem = name.rpartition(".")[2]
-        saying = types.of_command((name.lower(), *subs)) if subs else None
-        if saying is None:
-            saying = types.of_module(name.lower())
-            if saying is not None and name.lower() not in types.modules:
-                # A package that does several things: `axolotl.cli.evaluate` evaluates.
-                saying = _of_another_work(name.split("."), saying, signs) or saying
-        if saying is not None and saying.says in TRAINING_TYPES:
-            saying = _of_another_work(subs[:1], saying, signs) or saying
-        parent = _told_by_package(name, signs)
-        shown = f"-m {name}"
-    else:
-        file = program_name(name)
-        stem = file.rpartition(".")[0] if target.role == "script" and "." in file else file
-        folder = name.rpartition("/")[0].rpartition("/")[2]
-        parent = folder if target.role == "script" else ""
-        saying = types.of_command((file.lower(), *subs)) if file else None
-        if saying is not None and saying.says in TRAINING_TYPES and target.role == "program":
-            # A tool that does several things, told to do one that nobody listed.
-            unlisted = bool(subs) and f"{file.lower()} {subs[0]}" not in types.commands
-            saying = (_of_another_work(subs[:1], saying, signs) if unlisted else None) or saying
-    if saying is not None:
-        return None if saying.general and not accelerated else said_by(saying, path, " ".join((shown, *subs)), started)
-    if target.role == "program" and (name in signs.commands.utilities or name.startswith("-")):
-        return None
-    generic = stem.lower() in signs.commands.generic_scripts
-    if not generic and parent and read_name(stem, signs).saying is None:
-        generic = target.role == "module" or name_words(stem[:MAX_NAME])[:1] == ["run"]
-    # What stands in a folder or package and says nothing by itself is named by that: `trainer/app.py`, `sft/run_qwen.sh`.
-    whole = f"{parent} {stem}" if stem.lower() in signs.commands.generic_scripts else stem
-    by_name = read_name(whole, signs)
-    if generic and parent and by_name.saying is None and not (by_name.another or by_name.thing):
-        by_name = read_name(parent, signs)
-    weak = target.role == "program" or by_name.part or name.endswith(_OF_THE_WEB) or (generic and target.role == "script")
-    best = _counts(by_name, accelerated)
-    found = None if best is None else _named(best, by_name, path, shown, started, weak)
-    # The words after a program that is not known may be anything; nor does one say more of what trains for others.
-    if by_name.refused or (target.role == "program" and not accelerated):
-        return found or _handed_over(started, signs, accelerated) or _ordered(started, subs, by_name.refused, signs)
-    for sub in subs:
-        by_sub = read_name(sub, signs)
-        best = _counts(by_sub, accelerated)
-        if best is not None and (found is None or best.rank < found.saying.rank):
-            shown = f"{shown} {sub}"
-            found = _named(best, by_sub, path, shown, started, target.role == "program")
-    if found is None and accelerated and subs and subs[0] in types.switches:
-        # `main.py test`: a sub-command that is the plain name of a work.
-        return said_by(types.switches[subs[0]], path, f"{shown} {subs[0]}", started, Strength.NAMED)
-    return found or _handed_over(started, signs, accelerated) or _given(started, signs, accelerated)
-
-
-def _of_another_work(names: Sequence[str], saying: Saying, signs: Signs) -> Saying | None:
-    """What the last part of a module's name, or a sub-command, says beyond the package or tool: that it merges, or serves."""
-    for name in reversed(names):
-        by_name = read_name(name, signs)
-        if by_name.saying is not None and (by_name.saying.rank < saying.rank or by_name.saying.says not in TRAINING_TYPES):
-            return by_name.saying
-        if by_name.saying is not None:
-            return None
-    return None
-
-
-def _told_by_package(module: str, signs: Signs) -> str:
-    """The nearest package of a module that says something: `embedders.finetune.encoder.base`, and no `training.api.main`."""
-    parts = module.split(".")[:-1]
-    for part in reversed(parts[-_MAX_PACKAGES:]):
-        by_name = read_name(part, signs)
-        if by_name.plain is not None and by_name.plain.says in TRAINING_TYPES:
-            return part
-        if by_name.saying is not None or by_name.another or by_name.thing:
-            return part
-    return parts[-1] if parts else ""
-
-
-def _ordered(started: Started, subs: tuple[str, ...], refused: bool, signs: Signs) -> Said | None:
-    """The plain order to train, with options to it, given to a program that is not known: `pipeline train --data x`."""
-    target, words = started.target, started.invocation.words
-    if refused or target is None or target.role != "program" or not subs:
-        return None
-    by_sub, at = read_name(subs[0], signs), target.at + 2
-    if not by_sub.order or by_sub.plain is None or not any(word[:2] == "--" for word in words[at : at + _MAX_SUB_COMMANDS]):
-        return None
-    return _named(by_sub.plain, by_sub, started.invocation.field(at - 1), f"{target.name} {subs[0]}", started, True)
-
-
-def _given(started: Started, signs: Signs, accelerated: bool) -> Said | None:
-    """What a script says of training that another script is given first: `launch.py train.py config.yml`."""
-    target, words = started.target, started.invocation.words
-    at = target.at + 1 if target is not None and target.role in ("script", "module") else len(words)
-    if target is None or at >= len(words) or not words[at].endswith(_SCRIPT):
-        return None
-    first = name_words(program_name(target.name)[:MAX_NAME])
-    if first and first[0] in signs.names.errands:
-        # `lint.py train.py` does something to it.
-        return None
-    by_name = read_name(program_name(words[at]).rpartition(".")[0], signs)
-    saying = _counts(by_name, accelerated)
-    return (
-        None
-        if saying is None or saying.says not in TRAINING_TYPES
-        else _named(saying, by_name, started.invocation.field(at), words[at], started, True)
-    )
-
-
-def _counts(name: Named, accelerated: bool) -> Saying | None:
-    return name.saying if accelerated else name.plain
-
-
-def _named(saying: Saying, name: Named, path: Path, shown: str, started: Started, weak: bool) -> Said:
-    strength = Strength.WEAK if weak else Strength.NAMED
-    return said_by(saying, path, shown, started, strength, order=name.order, ordered=name.ordered is not None)
-
-
-def _handed_over(started: Started, signs: Signs, accelerated: bool) -> Said | None:
-    """What a script says that another program was handed to: `train.sh python main.py`."""
-    through = started.target.through if started.target is not None else ""
-    if not through:
-        return None
-    by_name = read_name(program_name(through).rpartition(".")[0] or program_name(through), signs)
-    saying = _counts(by_name, accelerated)
-    return None if saying is None else _named(saying, by_name, started.invocation.field(0), through, started, True)
-
-
-def _ordered_in_front(started: Started, signs: Signs) -> Said | None:
-    """The training that a script's name orders in front of something else: `train_chatbot.py`."""
-    target = started.target
-    if target is None or target.role != "script":
-        return None
-    by_name = read_name(program_name(target.name).partition(".")[0], signs)
-    if by_name.ordered is None or by_name.look:
-        return None
-    return _named(by_name.ordered, by_name, started.invocation.field(target.at), target.name, started, True)
-
-
-def _of_one_word(started: Started) -> bool:
-    """Whether a program is called by one word alone, which then is an order: `predict.py`, `cli.py predict`."""
-    target = started.target
-    return target is not None and len(name_words(program_name(target.name).partition(".")[0][:MAX_NAME])) == 1
-
-
-def _is_of_another(started: Started, signs: Signs) -> bool:
-    """Whether a program is named for something else than training."""
-    target = started.target
-    if target is None or target.role == "code":
-        return False
-    file = program_name(target.name)
-    stem = file.rpartition(".")[2 if target.role == "module" else 0] or file
-    by_name = read_name(stem, signs)
-    return by_name.another or by_name.refused or (by_name.thing and stem.lower() not in signs.commands.generic_scripts)
 
 
 def _only_asks(started: Started, said: Said, signs: Signs) -> bool:
@@ -305,23 +132,5 @@ def _by_configuration(started: Started, signs: Signs) -> Said | None:
             continue
         by_name = read_name(program_name(value).partition(".")[0], signs)
         if by_name.plain is not None and not (by_name.another and by_name.plain.says in TRAINING_TYPES):
-            return _named(by_name.plain, by_name, started.invocation.field(at), words[at], started, True)
+            return named(by_name.plain, by_name, started.invocation.field(at), words[at], started, True)
     return None
-
-
-def _sub_commands(started: Started) -> tuple[str, ...]:
-    assert started.target is not None  # noqa: S101  callers have looked
-    found: list[str] = []
-    after = started.target.at + 1
-    for word in started.invocation.words[after : after + _MAX_SUB_COMMANDS]:
-        if not _SUB_COMMAND.match(word):
-            break
-        found.append(word)
-    return tuple(found)
-
-
-def _code_line(code: str, piece: str) -> str:
-    """The line of a program text that holds ``piece``."""
-    at = code.find(piece)
-    end = code.find("\n", at)
-    return code[code.rfind("\n", 0, at) + 1 : end if end >= 0 else len(code)].strip()
