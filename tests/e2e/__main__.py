@@ -19,6 +19,9 @@ HERE = Path(__file__).parent
 
 def main(arguments: list[str]) -> int:
     """Builds the cluster's programs first, Kueue's and JobSet's beside the tests that do not need them."""
+    if {"-h", "--help"}.intersection(arguments):
+        # Who only asks waits for no build.
+        return int(pytest.main([str(HERE), *arguments]))
     code = binaries.main([program.name for program in CLUSTER])
     if code:
         return code
