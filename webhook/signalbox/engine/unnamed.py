@@ -3,6 +3,11 @@
 A type that only names tell (``thin``) refuses nothing and excuses from nothing. Whatever reads it, a match, an override, an
 exception, an expression or a check, what hangs on it shows where the rules are asked once more about the same work without
 its names.
+
+In turn: a rule's match, `when`, modes or check ask a view for its type, which is kept there and may be thin. Each problem
+that such a rule finds then warns at most (``not_by_name``). ``judge`` asks for the views under other names (``unnamed``), has
+those rules asked about them (``type_asked``), and what all of them find is certain (``under_any_name``). Of an old object the
+same is asked where a rule compares.
 """
 
 from collections.abc import Sequence

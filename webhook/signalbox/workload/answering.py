@@ -152,7 +152,9 @@ def by_address(container: ContainerView) -> Said | None:
         for at in range(started.at + 1, min(len(words), started.at + _MAX_WORDS)):
             word = words[at]
             option, value = (word.partition("=")[::2]) if "=" in word else (words[at - 1], word)
-            if value in _EVERY_ADDRESS and option[:1] == "-":
+            host, colon, port = value.rpartition(":")
+            host = host if colon and port.isdecimal() and value not in _EVERY_ADDRESS else value
+            if option[:1] == "-" and (host in _EVERY_ADDRESS or (not host and "bind" in option)):
                 return Said(
                     _LISTENS, Evidence(started.invocation.field(at), f"{option} {value}", _LISTENS.reason), Strength.WEAK
                 )

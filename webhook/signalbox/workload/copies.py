@@ -24,7 +24,7 @@ _MOST_WORDS = 64
 _MOST_OPTIONS = 6
 _WATCH = frozenset({"--watch", "-w", "--monitor"})
 _STATES = (".pt", ".pth", ".ckpt", ".safetensors")
-_IN_VAIN = frozenset({"--dryrun", "--dry-run", "-n"})
+_IN_VAIN = frozenset({"--dryrun", "--dry-run"})
 
 
 class Copy(NamedTuple):
@@ -102,7 +102,9 @@ def _copy(started: Started, container: ContainerView, storage: Storage, view: "W
     signs = view.signs.checkpoint
     name, after = _copies(started, signs.copiers)
     words = started.invocation.words[after:][:_MOST_WORDS]
-    if not name or not _IN_VAIN.isdisjoint(words) or _takes_little(words, signs.subjects):
+    # Of other copiers `-n` says that nothing is overwritten.
+    in_vain = not _IN_VAIN.isdisjoint(words) or ("-n" in words and name.startswith(("rsync", "rclone")))
+    if not name or in_vain or _takes_little(words, signs.subjects):
         return
     given = _given(words)
     if len(given) < 2:

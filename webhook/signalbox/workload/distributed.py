@@ -86,7 +86,7 @@ def _processes(started: Started) -> bool | None:
     for option in started.options:
         if option.meaning.counts and option.at < started.at:
             # `gpu`, `auto`, `2:4` and placeholders all mean: as many as there are.
-            if option.value.strip() != "1":
+            if option.value.strip() not in ("1", "1:1"):
                 return True
             told = False
     return told

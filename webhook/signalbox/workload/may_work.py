@@ -5,7 +5,6 @@
 
 from collections.abc import Iterator
 
-from signalbox.workload.command import program_name
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.kinds.kind import members
 from signalbox.workload.naming import read_name
@@ -20,7 +19,9 @@ def may_work(container: ContainerView, signs: Signs) -> bool:
     if not container.started:
         # A command that starts nothing only says something: `echo hello`.
         return container.unread or not (members(container.body.get("command")) or members(container.body.get("args")))
-    return any(target.role == "code" or not read_name(_stem(target), signs).look for target in _no_tools(container, signs))
+    return any(
+        target.role == "code" or not read_name(_called(target, signs), signs).look for target in _no_tools(container, signs)
+    )
 
 
 def says_another(container: ContainerView, signs: Signs) -> bool:
@@ -33,7 +34,7 @@ def says_another(container: ContainerView, signs: Signs) -> bool:
         return False
     if last.role == "code":
         return True
-    stem = _stem(last)
+    stem = _called(last, signs)
     read = read_name(stem, signs)
     return read.another or (read.thing and stem.lower() not in signs.commands.generic_scripts)
 
@@ -41,7 +42,7 @@ def says_another(container: ContainerView, signs: Signs) -> bool:
 def does_another(container: ContainerView, signs: Signs) -> bool:
     """Whether the last script that it runs is named for something else that is done: `precompute_latents.py`."""
     last = next(_no_tools(container, signs), None)
-    return last is not None and last.role in ("script", "module") and read_name(_stem(last), signs).another
+    return last is not None and last.role in ("script", "module") and read_name(_called(last, signs), signs).another
 
 
 def _no_tools(container: ContainerView, signs: Signs) -> Iterator[Target]:
@@ -52,6 +53,9 @@ def _no_tools(container: ContainerView, signs: Signs) -> Iterator[Target]:
             yield target
 
 
-def _stem(target: Target) -> str:
-    file = program_name(target.name)
-    return file.rpartition(".")[0] or file
+def _called(target: Target, signs: Signs) -> str:
+    """What it is called; of a module of no name (`vllm_router.app`) its package."""
+    stem = target.stem
+    if target.role == "module" and stem.lower() in signs.commands.generic_scripts:
+        return target.name.rpartition(".")[0].rpartition(".")[2] or stem
+    return stem

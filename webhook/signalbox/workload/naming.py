@@ -1,4 +1,4 @@
-"""What the name of a script, module, program or image says about the work.
+"""What the name of a script, module, program or image, of an object or a container says about the work.
 
 The last word of a name is its head and the words before it only say what for: ``train_api`` is an API, ``dora_metrics``
 are metrics. A verb in front takes the rest for its object: ``prune_lora_adapters`` prunes, ``train_lora`` trains.

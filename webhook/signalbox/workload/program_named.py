@@ -168,11 +168,11 @@ def _handed_over(started: Started, signs: Signs, accelerated: bool) -> Said | No
 
 
 def ordered_in_front(started: Started, signs: Signs) -> Said | None:
-    """The training that a script's name orders in front of something else: `train_chatbot.py`."""
+    """The training that a script's or module's name orders in front of something else: `train_chatbot.py`."""
     target = started.target
-    if target is None or target.role != "script":
+    if target is None or target.role not in ("script", "module"):
         return None
-    by_name = read_name(program_name(target.name).partition(".")[0], signs)
+    by_name = read_name(target.stem, signs)
     if by_name.ordered is None or by_name.look:
         return None
     return named(by_name.ordered, by_name, started.invocation.field(target.at), target.name, started, True)
@@ -183,16 +183,14 @@ def is_of_another(started: Started, signs: Signs) -> bool:
     target = started.target
     if target is None or target.role == "code":
         return False
-    file = program_name(target.name)
-    stem = file.rpartition(".")[2 if target.role == "module" else 0] or file
-    by_name = read_name(stem, signs)
-    return by_name.another or by_name.refused or (by_name.thing and stem.lower() not in signs.commands.generic_scripts)
+    by_name = read_name(target.stem, signs)
+    return by_name.another or by_name.refused or (by_name.thing and target.stem.lower() not in signs.commands.generic_scripts)
 
 
 def is_of_one_word(started: Started) -> bool:
     """Whether a program is called by one word alone, which then is an order: `predict.py`, `cli.py predict`."""
     target = started.target
-    return target is not None and len(name_words(program_name(target.name).partition(".")[0][:MAX_NAME])) == 1
+    return target is not None and len(name_words(target.stem[:MAX_NAME])) == 1
 
 
 def _counts(name: Named, accelerated: bool) -> Saying | None:

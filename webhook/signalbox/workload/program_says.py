@@ -117,10 +117,7 @@ def _by_launcher(started: Started, signs: Signs) -> Said | None:
 def _by_configuration(started: Started, signs: Signs) -> Said | None:
     """What the file says that a script which is named for nothing is configured by: `main.py --config pretrain_vit.yaml`."""
     target = started.target
-    if target is None or target.role != "script":
-        return None
-    stem = program_name(target.name).rpartition(".")[0].lower()
-    if stem not in signs.commands.generic_scripts:
+    if target is None or target.role not in ("script", "module") or target.stem.lower() not in signs.commands.generic_scripts:
         return None
     words = started.invocation.words
     for at in range(target.at + 1, min(len(words), target.at + _MAX_CONFIGURATION)):

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 _ENOUGH = 2
 _MACHINES = ("nnodes", "num_nodes", "num_machines")
-_HERE = ("localhost", "127.")
+_HERE = ("localhost", "127.", "$(POD_IP)", "$POD_IP", "${POD_IP}", "$(hostname", "$HOSTNAME", "${HOSTNAME}")
+_ONE = ("1", "1:1")
 _PODS = "a launcher starts ranks of one run in several Pods"
 _NAMED = "a launcher starts ranks of what is named for parts of one run"
 _SETTINGS = "a launcher starts ranks of one run with settings that training has"
@@ -54,7 +55,7 @@ def _why(started: Started, target: Target, view: "WorkloadView") -> str:
         if option.at < started.at:
             if meaning.meets and not option.value.startswith(_HERE):
                 # How many processes there are says nothing of Pods.
-                meets = meets or not meaning.counts or (name in _MACHINES and option.value != "1")
+                meets = meets or not meaning.counts or (name in _MACHINES and option.value not in _ONE)
         elif meaning.type is not None:
             # What its options say of it was heard, and is something else.
             return ""

@@ -131,7 +131,7 @@ def _that_may_train(container: "ContainerView", signs: Signs) -> Iterator[tuple[
             folder = words[1] if words[1].startswith("/") else f"{folder}/{words[1]}" if folder else ""
             folder = folder[:LONGEST_PATH]
             continue
-        if target is not None and words[0] != "export":
+        if target is not None and words[0] not in _ASSIGNS:
             if target.role == "program" and target.name in signs.commands.utilities and not started.invocation.document:
                 continue
             if said is not None and not said.trains:

@@ -87,9 +87,10 @@ class CommandSigns:
     names have more than one. ``utilities`` are tools: neither they nor what they are given say anything. ``idle`` are whole
     commands that only wait (``sleep infinity``). ``selectors`` are options whose value says which of its works a program does,
     ``choices`` such whose value counts only where it is the plain name of one. ``generic_scripts`` are names of scripts that
-    say nothing (``main``), so that their folder is asked. ``members`` join a cluster and take its work. ``asks`` are first
-    arguments by which a program answers a question and ends. ``variables`` are environment variables whose value is the command
-    line, or the script, that a container's own program starts, ``ports`` options and variables that say where one listens.
+    say nothing (``main``), so that their folder is asked. ``members`` join a cluster and take its work. ``asks`` are
+    arguments by which a program answers a question and ends: a server's first ones, a trainer's last. ``variables`` are
+    environment variables whose value is the command line, or the script, that a container's own program starts, ``ports``
+    options and variables that say where one listens.
     ``ranks`` are launchers of processes that hold parts of one model or batch.
     """
 

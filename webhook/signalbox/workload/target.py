@@ -40,6 +40,14 @@ class Target(NamedTuple):
     launchers: tuple[str, ...] = ()
     through: str = ""
 
+    @property
+    def stem(self) -> str:
+        """What it is called: a file without its folder and ending, the last part of a module."""
+        if self.role == "module":
+            return self.name.rpartition(".")[2]
+        file = program_name(self.name)
+        return file.rpartition(".")[0] or file
+
 
 def find_target(invocation: Invocation, signs: CommandSigns) -> Target | None:
     """The target, or None where nothing is started (an assignment alone)."""

@@ -1,6 +1,6 @@
 """Type: what kind of AI work this is.
 
-The containers that hold accelerators speak first, each by what it runs (see ``weighing``). Where none of them says
+In a Pod the containers that hold accelerators speak, each by what it runs (see ``weighing``). Where none of them says
 anything, the kind does, or the object it names.
 """
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 PRECEDENCE = {
     "fine-tuning": 0,
     "training": 1,
-    "distributed-training": 1,
     "inference": 2,
     "interactive": 3,
     "evaluation": 4,
@@ -84,36 +83,42 @@ def decide(container: ContainerView, view: "WorkloadView") -> Decision:
             said, taken_back = None, True
     if container.role == "init":
         return Decision(said, by_name=taken_back)
+    # What ends may report its health, and what prepares in it may prepare for ranks of one run.
     answers, doubted = probe(container, signs), None
-    if said is None and answers is None:
+    asked = None if ends else answers
+    if said is None and asked is None:
         said = _by_environment(container, signs)
-    if ends and answers is None and (said is None or said.saying.says == "data-processing"):
-        # What is prepared may be prepared for it.
+    if ends and (said is None or said.saying.says == "data-processing"):
         said = by_ranks(container, view) or said
-    if said is not None and said.trains and not ends and _is_doubtful(said, container, answers, runs == "forever", signs):
-        called_so = borne_out(container, view, ends, answers)
+    if said is not None and said.trains and not ends and _is_doubtful(said, container, asked, runs == "forever", signs):
+        called_so = borne_out(container, view, ends, asked)
         if called_so is not None and called_so.trains:
             return Decision(called_so)
         said, doubted = None, said
-        if answers is None and not (container.accelerated and runs == "forever"):
+        if asked is None and not (container.accelerated and runs == "forever"):
             return Decision(None, doubted)
-    called_so = borne_out(container, view, ends, answers) if said is None and doubted is None else None
-    if called_so is not None and called_so.trains and container.accelerated and not ends:
-        return Decision(called_so)
+    called_so = borne_out(container, view, ends, asked) if said is None and doubted is None else None
+    if called_so is not None and called_so.trains and container.accelerated:
+        return Decision(called_so, by_name=taken_back)
     if said is None and container.accelerated:
-        if answers is not None:
-            port = by_port(container, signs)
-            by_hand = port is not None and port.saying.says == "interactive"
-            said = port if by_hand else Said(_ANSWERS, answers, Strength.WEAK)
-        elif ends:
-            said = left_open(container, signs)
-        else:
-            waits = waiting(container, view)
-            if waits is not None and only_looks(view):
-                waits, taken_back = None, True
-            said = next(by_listening(container, view), None) if waits is None else waits
-            said = said or (by_model(container, signs) if runs == "forever" else None)
+        waits = waiting(container, view) if answers is None and not ends else None
+        if waits is not None and only_looks(view):
+            waits, taken_back = None, True
+        said = waits or _by_holding(container, view, answers, ends)
     return Decision(said or called_so, doubted, taken_back)
+
+
+def _by_holding(container: ContainerView, view: "WorkloadView", answers: Evidence | None, ends: bool) -> Said | None:
+    """What holding accelerators tells where nothing that runs says anything."""
+    signs = view.signs
+    if answers is not None:
+        port = by_port(container, signs)
+        by_hand = port is not None and port.saying.says == "interactive"
+        return port if by_hand else Said(_ANSWERS, answers, Strength.WEAK)
+    if ends:
+        return left_open(container, signs)
+    listens = next(by_listening(container, view), None)
+    return listens or (by_model(container, signs) if view.acts_as.runs == "forever" else None)
 
 
 def weigh(container: ContainerView, view: "WorkloadView") -> Iterator[Heard]:
@@ -162,6 +167,11 @@ def _all(container: ContainerView, view: "WorkloadView") -> Iterator[Heard]:
             if waits is not None:
                 yield Heard(waits, _ONLY_LOOKS if only_looks(view) else "")
             yield from (Heard(said) for said in by_listening(container, view))
+            model = by_model(container, signs) if view.acts_as.runs == "forever" else None
+            if model is not None:
+                yield Heard(model)
+        elif (left := left_open(container, signs)) is not None:
+            yield Heard(left)
 
 
 def _is_doubtful(said: Said, container: ContainerView, answers: Evidence | None, forever: bool, signs: Signs) -> bool:
@@ -288,13 +298,14 @@ def _by_environment(container: ContainerView, signs: Signs) -> Said | None:
     """
     best: Said | None = None
     met: set[str] = set()
+    ordered = False
     for index, name, entry in container.variables:
         saying = signs.types.environment.get(option_name(name))
         meaning = meaning_of(name, signs)
         if saying is None and meaning is not None:
             if meaning.selects or meaning.choice:
                 saying = ordered_by(container.env.get(name, ""), signs) if _may_be_told(container, signs) else None
-                met.update(("", name) if saying is not None else ())
+                ordered = ordered or saying is not None
             elif meaning.hint is not None and not meaning.hint.general:
                 met.add(name)
         if saying is None or (saying.general and not container.accelerated):
@@ -304,4 +315,4 @@ def _by_environment(container: ContainerView, signs: Signs) -> Said | None:
             shown = f"{name}={scalar(entry.get('value'))}"
             evidence = Evidence(container.place("env", index), shown, saying.reason)
             best = Said(saying, evidence, Strength.WEAK, source="variable")
-    return best if len(met) > 1 else None
+    return best if ordered or len(met) > 1 else None
