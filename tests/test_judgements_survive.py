@@ -72,7 +72,7 @@ def wrapped(kind: str, pod: Any, top: Any = None) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["Pod", "Job", "JobSet", "StatefulSet"])
-@settings(max_examples=35, deadline=None)
+@settings(max_examples=45, deadline=None)
 @given(data=st.data())
 def test_any_json_in_the_pod_spec(kind: str, data: st.DataObject) -> None:
     judge(wrapped(kind, data.draw(_JSON), data.draw(_JSON)))
@@ -108,7 +108,7 @@ def test_any_script(text: str) -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS), ids=lambda kind: ".".join(filter(None, kind[::-1])))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_anything_anywhere_in_a_manifest_of_each_kind(kind: tuple[str, str], data: st.DataObject) -> None:
     judge(data.draw(mangled(_JSON, kind)))
