@@ -50,7 +50,6 @@ from signalbox.check.check import Check, Parameters
 from signalbox.fieldpath import Path, value_at
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.policy.mode import Mode
-from signalbox.workload.distributed import is_called_distributed
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import mapping
 from signalbox.workload.labels import QUEUE_LABEL
@@ -167,9 +166,7 @@ def _missing(view: WorkloadView, pods: int, suggest: str) -> Problem:
     else:
         fix = Fix("give its Pods a PodGroup and the name of a gang scheduler (schedulerName).")
     message = f"Nothing starts its {pods} Pods together, so some may hold their accelerators and wait for the others."
-    # A name is no reason to refuse.
-    at_most = Mode.WARN if is_called_distributed(view.distributed_by) else Mode.ENFORCE
-    return Problem(message, view.accelerators.evidence, fix, key="gang", amount=pods, fixed_by="queue", at_most=at_most)
+    return Problem(message, view.accelerators.evidence, fix, key="gang", amount=pods, fixed_by="queue")
 
 
 def _is_sharded(view: WorkloadView) -> bool:

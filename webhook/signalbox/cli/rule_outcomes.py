@@ -7,8 +7,8 @@ from signalbox.admission import Admission
 from signalbox.cli.report import options_that_tell
 from signalbox.engine import Setup
 from signalbox.engine.gate import view_of
+from signalbox.engine.mutation import injecting_policies
 from signalbox.engine.rules import applies, holds
-from signalbox.engine.unnamed import unnamed
 from signalbox.finding import Finding, Result
 from signalbox.message import exception_text
 from signalbox.policy.mode import Mode
@@ -116,13 +116,11 @@ def injecting(setup: Setup, admission: Admission, view: WorkloadView) -> Injecti
     if record:
         view = view_of(setup, without_ours(view.object, record), view.kind, view.namespace)
     subject = Subject(view, admission.request)
-    matching, unknown = [], []
-    for policy in setup.place(view.namespace).injecting:
-        matches = holds(policy.match, subject)
-        if matches:
-            matching.append(policy)
-        elif matches is None and policy.match is not None:
-            unknown.append((policy, tuple(dict.fromkeys(policy.match.unknowns(subject)))))
-    others = [Subject(other, admission.request) for other in unnamed(view)]
-    certain = [policy.name for policy in matching if all(holds(policy.match, other) for other in others)]
-    return Injecting(tuple(matching), tuple(unknown), frozenset(policy.name for policy in matching).difference(certain))
+    policies = injecting_policies(setup, subject)
+    unknown = [
+        (policy, tuple(dict.fromkeys(policy.match.unknowns(subject))))
+        for policy in setup.place(view.namespace).injecting
+        if policy.match is not None and holds(policy.match, subject) is None
+    ]
+    held_back = frozenset(policy.name for policy, certain in policies if not certain)
+    return Injecting(tuple([policy for policy, _ in policies]), tuple(unknown), held_back)

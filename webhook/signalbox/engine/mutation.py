@@ -143,19 +143,21 @@ def _kept_queues(record: Record, restored: Restored) -> list[str]:
 
 
 def _plan(setup: Setup, case: Case, view: WorkloadView) -> Plan:
-    subject = Subject(view, case.request)
-    injecting = setup.place(view.namespace).injecting
-    policies = [policy for policy in injecting if holds(policy.match, subject) is True]
-    others = [replace(subject, view=other) for other in unnamed(view)]
-    if others:
-        policies = [
-            policy if certain else _only_words(policy)
-            for policy in injecting
-            if (certain := all(holds(policy.match, other) is True for other in others)) or policy in policies
-        ]
-    plan = merge_injections(policies)
+    policies = injecting_policies(setup, Subject(view, case.request))
+    plan = merge_injections([policy if certain else _only_words(policy) for policy, certain in policies])
     # The one exception to "never mutate a controller's write": a CronJob that was there before us has no queue to hand on.
     return Plan(queue=plan.queue) if case.made_by_cron_job else plan
+
+
+def injecting_policies(setup: Setup, subject: Subject) -> list[tuple[Policy, bool]]:
+    """The policies that inject into a workload, in their order, each with whether that is certain: it holds under any name."""
+    injecting = setup.place(subject.view.namespace).injecting
+    named = [policy for policy in injecting if holds(policy.match, subject) is True]
+    others = [replace(subject, view=other) for other in unnamed(subject.view)]
+    if not others:
+        return [(policy, True) for policy in named]
+    certain = [policy for policy in injecting if all(holds(policy.match, other) is True for other in others)]
+    return [(policy, policy in certain) for policy in injecting if policy in certain or policy in named]
 
 
 def _only_words(policy: Policy) -> Policy:

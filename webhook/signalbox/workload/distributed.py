@@ -26,11 +26,16 @@ def is_called_distributed(evidence: Evidence | None) -> bool:
     return evidence is not None and evidence.path == _NAME
 
 
-def distributed_by(view: "WorkloadView") -> Evidence | None:
-    """What says that several processes work on one run; None where nothing does."""
+def makes_several_pods(view: "WorkloadView") -> bool:
+    """Whether more than one Pod may work at a time, be it on one run or not."""
     counts = [template.pods for template in view.templates if not template.apart]
     known = [pods for pods in counts if pods is not None]
-    several = None in counts or (max(known, default=0) if view.acts_as.steps else sum(known)) > 1
+    return None in counts or (max(known, default=0) if view.acts_as.steps else sum(known)) > 1
+
+
+def distributed_by(view: "WorkloadView") -> Evidence | None:
+    """What says that several processes work on one run; None where nothing does."""
+    several = makes_several_pods(view)
     if several and view.acts_as.runs != "forever":
         if view.acts_as.group not in _PLAIN_GROUPS:
             return Evidence(("kind",), view.kind.kind, "its Pods are made together")

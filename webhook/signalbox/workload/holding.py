@@ -40,10 +40,12 @@ def by_listening(container: ContainerView, view: "WorkloadView") -> Iterator[Sai
                 yield said
 
 
-def by_model(container: ContainerView, signs: Signs) -> Said | None:
+def by_model(container: ContainerView, view: "WorkloadView") -> Said | None:
     """A model that is named to what holds accelerators for ever, with no setting of training beside it: it is served."""
+    signs = view.signs
     found: Evidence | None = None
-    if any(started.target is not None and started.target.launchers for started in container.started):
+    launched = any(started.target is not None and started.target.launchers for started in container.started)
+    if launched or view.acts_as.runs != "forever":
         return None
     for setting in named_settings(container, signs):
         meaning = setting.meaning

@@ -31,6 +31,6 @@ def named_settings(container: ContainerView, signs: Signs) -> Iterator[NamedSett
         invocation = started.invocation
         for option in started.options:
             if option.at >= started.at:
-                name = option.key or invocation.words[option.at].partition("=")[0]
+                name = started.name_of(option)
                 shown = started.shown(option)[:MAX_NAME]
                 yield NamedSetting(name, option.meaning, option.value, invocation.field(option.at), shown, in_command=True)

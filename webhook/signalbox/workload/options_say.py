@@ -61,13 +61,15 @@ def by_options(started: Started, signs: Signs) -> Options:
             continue
         if saying is None:
             if meaning.hint is not None and not meaning.hint.general:
-                hints.add(_name(started, option))
+                hints.add(option_name(started.name_of(option)))
             if meaning.pair is not None:
                 path, shown = started.invocation.field(option.at), started.shown(option)
-                pairs.setdefault(_name(started, option), said_by(meaning.pair, path, shown, started, Strength.WEAK))
+                pairs.setdefault(
+                    option_name(started.name_of(option)), said_by(meaning.pair, path, shown, started, Strength.WEAK)
+                )
             continue
         if saying.says in TRAINING_TYPES:
-            training.setdefault(_name(started, option), saying)
+            training.setdefault(option_name(started.name_of(option)), saying)
         if best is None or (-strength, saying.rank) < (-best.strength, best.saying.rank):
             best = said_by(saying, started.invocation.field(option.at), started.shown(option), started, strength)
     if best is None and pairs and len(hints | pairs.keys()) > 1:
@@ -99,10 +101,6 @@ def _order_in(name: Named) -> Saying | None:
     """What the value of an option orders that may have any other: `--job train_model`, and no `--task train_schedule`."""
     plain = name.plain
     return None if plain is None or plain.says not in TRAINING_TYPES or name.refused or name.another else plain
-
-
-def _name(started: Started, option: Option) -> str:
-    return option_name(option.key or started.invocation.words[option.at].partition("=")[0])
 
 
 def _turned(option: Option) -> bool | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from signalbox.workload.command import program_name
 from signalbox.workload.containers import ContainerView
+from signalbox.workload.distributed import makes_several_pods
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.may_work import says_another
 from signalbox.workload.said import Said, Strength
@@ -51,7 +52,7 @@ def _why(started: Started, target: Target, view: "WorkloadView") -> str:
     meets = False
     for option in started.options:
         meaning = option.meaning
-        name = option_name(option.key or started.invocation.words[option.at].partition("=")[0])
+        name = option_name(started.name_of(option))
         if option.at < started.at:
             if meaning.meets and not option.value.startswith(_HERE):
                 # How many processes there are says nothing of Pods.
@@ -62,9 +63,7 @@ def _why(started: Started, target: Target, view: "WorkloadView") -> str:
         elif meaning.hint is not None and (of_ranks or not meaning.hint.general):
             # `mpirun` starts simulations too, which have seeds and folders.
             met.add(name)
-    counts = [template.pods for template in view.templates if not template.apart]
-    several = None in counts or sum(pods for pods in counts if pods is not None) > 1
-    if of_ranks and (meets or (several and view.distributed and not view.acts_as.steps)):
+    if of_ranks and (meets or (makes_several_pods(view) and view.distributed and not view.acts_as.steps)):
         return _PODS
     if len(met) >= _ENOUGH:
         return _SETTINGS

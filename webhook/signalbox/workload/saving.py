@@ -156,8 +156,10 @@ def _options(started: Started, folder: str) -> Iterator[tuple[str, Setting]]:
             # `--config train.fp16=true` sets what a file would hold.
             continue
         if role in _WITHOUT_PLACE or not _NO_PLACE.match(value):
-            name = option_name(option.key or words[option.at].partition("=")[0])
-            yield name, (option.meaning, value, folder, Evidence(field(option.at), started.shown(option)))
+            yield (
+                option_name(started.name_of(option)),
+                (option.meaning, value, folder, Evidence(field(option.at), started.shown(option))),
+            )
     for index in range(started.at + 1, len(words)):
         word, before = words[index], words[index - 1]
         # After an option it would be that option's value.

@@ -63,6 +63,10 @@ class Started:
             self._options = _read_options(self.invocation.words, self._signs, self.whole)
         return self._options
 
+    def name_of(self, option: Option) -> str:
+        """An option's name as it is written, or its key in a JSON object."""
+        return option.key or self.invocation.words[option.at].partition("=")[0]
+
     def shown(self, option: Option) -> str:
         """An option as people write it, with its value."""
         if option.key:

@@ -117,8 +117,7 @@ def _by_holding(container: ContainerView, view: "WorkloadView", answers: Evidenc
         return port if by_hand else Said(_ANSWERS, answers, Strength.WEAK)
     if ends:
         return left_open(container, signs)
-    listens = next(by_listening(container, view), None)
-    return listens or (by_model(container, signs) if view.acts_as.runs == "forever" else None)
+    return next(by_listening(container, view), None) or by_model(container, view)
 
 
 def weigh(container: ContainerView, view: "WorkloadView") -> Iterator[Heard]:
@@ -167,7 +166,7 @@ def _all(container: ContainerView, view: "WorkloadView") -> Iterator[Heard]:
             if waits is not None:
                 yield Heard(waits, _ONLY_LOOKS if only_looks(view) else "")
             yield from (Heard(said) for said in by_listening(container, view))
-            model = by_model(container, signs) if view.acts_as.runs == "forever" else None
+            model = by_model(container, view)
             if model is not None:
                 yield Heard(model)
         elif (left := left_open(container, signs)) is not None:
