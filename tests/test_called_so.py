@@ -334,6 +334,17 @@ def test_no_name_sends_work_to_spot_nodes() -> None:
         assert ("nodeSelector" in pod_spec(stored)) is there, name
 
 
+def test_a_name_that_tells_of_several_is_what_the_message_speaks_of_and_not_the_type() -> None:
+    manifest = several("ddp-run")
+    pod_spec(manifest)["containers"][0]["command"] = ["python", "evaluate.py"]
+    (warning,) = answer(GANG, manifest).warnings
+    assert "(Only its name says that its Pods work together: not refused.)" in warning
+    assert "evaluation" not in warning
+    alone = "rules: [{name: r, cel: 'workload.distributed', message: One alone., mode: enforce}]"
+    refused = " ".join(answer(alone, manifest).message.split())
+    assert "(Only its name says that its Pods work together, which excuses from nothing.)" in refused
+
+
 @pytest.mark.parametrize("rule", ["when: {distributed: true}", "when: {not: {distributed: true}}"])
 def test_no_name_says_that_several_work_together(rule: str) -> None:
     body = f"rules: [{{name: r, check: image-tag, with: {{require: digest}}, {rule}, mode: enforce}}]"

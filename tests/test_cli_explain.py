@@ -187,3 +187,33 @@ inject: {env: {CHECKPOINT_DIR: "s3://runs/default"}}
     found = explain(world, manifest_of(once), KINDS["batch", "Job"], Asked(), NOW)
     assert found.view.checkpoint.state == "durable"
     assert [one.name for one in found.injecting.matching] == ["where"]
+
+
+def test_who_injects_under_any_name_is_told_and_who_holds_back(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    job = tmp_path / "job.yaml"
+    job.write_text("""
+apiVersion: batch/v1
+kind: Job
+metadata: {name: nightly-eval, namespace: research}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: main, image: "r/app:1", command: [python, main.py], resources: {limits: {nvidia.com/gpu: 1}}}]
+""")
+    by = tmp_path / "by.yaml"
+    by.write_text("""
+apiVersion: policy.workload.ai/v1alpha1
+kind: WorkloadPolicy
+metadata: {name: evals}
+spec: {description: Evaluations., match: {types: [evaluation]}, inject: {queue: evals}}
+---
+apiVersion: policy.workload.ai/v1alpha1
+kind: WorkloadPolicy
+metadata: {name: rest}
+spec: {description: All but evaluations., match: {not: {types: [evaluation]}}, inject: {queue: rest}}
+""")
+    assert main(["explain", str(job), "--policies", str(by)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "rest: All but evaluations." in shown
+    assert "matches too evals: injects no queue, priority or nodes for a type that is not certain" in shown

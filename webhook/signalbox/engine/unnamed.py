@@ -29,6 +29,7 @@ _UNTYPED = Judgement(None)
 _SOME_TYPE = Judgement("some other")
 # Kept with the view, as its judgements are.
 _UNNAMED = "unnamed"
+_TOGETHER = "Only its name says that its Pods work together"
 _NOT_KNOWN = f"(Only by its name it is not known what it is: not refused. Set {TYPE_LABEL}.)"
 _TAKEN_BACK = f"(Its name says that it is something else, which excuses from nothing. If it is, set {TYPE_LABEL}.)"
 _NAMES = (("name",), ("generateName",), ("image",))
@@ -107,7 +108,10 @@ def not_by_name(problem: Problem, view: WorkloadView) -> Problem:
     """What rests on what somebody called the work warns, and says so: a name is no reason to refuse."""
     # Short, so that the fix behind it still has room in a warning.
     state = view.type.state
-    why = f"({_likely(view)} {state}: not refused. If not, set {TYPE_LABEL}.)" if state else _NOT_KNOWN
+    if not has_thin_type(view):
+        why = f"({_TOGETHER}: not refused.)"
+    else:
+        why = f"({_likely(view)} {state}: not refused. If not, set {TYPE_LABEL}.)" if state else _NOT_KNOWN
     return replace(problem, message=f"{problem.message} {why}", at_most=min(problem.at_most, Mode.WARN))
 
 
@@ -144,5 +148,8 @@ def _not_excused(finding: Finding, by_name: Finding | None, view: WorkloadView) 
     if finding.result is not Result.FAIL:
         return finding
     state = view.type.state
-    why = f"({_likely(view)} {state}, which excuses from nothing. If it is, set {TYPE_LABEL}.)" if state else _TAKEN_BACK
+    if not has_thin_type(view):
+        why = f"({_TOGETHER}, which excuses from nothing.)"
+    else:
+        why = f"({_likely(view)} {state}, which excuses from nothing. If it is, set {TYPE_LABEL}.)" if state else _TAKEN_BACK
     return replace(finding, message=f"{finding.message} {why}", by_type=False)
