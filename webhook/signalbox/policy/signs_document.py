@@ -13,7 +13,7 @@ Names = Annotated[list[Name], Field(min_length=1)]
 
 def _one_word(name: str) -> str:
     if len(name_words(name)) != 1:
-        raise ValueError(f"{name!r} is never met: names are taken apart into words of letters or digits, and this is none")
+        raise ValueError(f"{name!r} is never met: names are taken apart into words of letters or digits; write one of them")
     return name
 
 
