@@ -10,6 +10,10 @@ from typing import Any
 
 import yaml
 
+# Under load the API server loses a definition that is being deleted: its storage "is (re)initializing", and the second try ends
+# in a conflict that is not tried again (crd_finalizer.go). It looks again every five minutes, and kubectl waits as long.
+UNINSTALL_SECONDS = 420.0
+
 
 @dataclass(frozen=True, slots=True)
 class Printed:
@@ -63,6 +67,10 @@ class Kubectl:
     def apply(self, *objects: dict[str, Any], arguments: tuple[str, ...] = (), verb: str = "apply") -> Printed:
         """`kubectl apply -f -` of these objects."""
         return self.run(verb, "-f", "-", *arguments, stdin=yaml.safe_dump_all(objects, sort_keys=False))
+
+    def uninstall(self, folder: Path) -> None:
+        """`kubectl delete -k`, until the last object is gone; what is gone already is no fault."""
+        self("delete", "-k", folder, "--ignore-not-found", seconds=UNINSTALL_SECONDS)
 
     def read(self, kind: str, name: str, namespace: str) -> dict[str, Any]:
         """`kubectl get -o yaml`, parsed."""

@@ -30,7 +30,7 @@ def test_every_overlay_is_applied_without_a_warning_and_changes_nothing_the_seco
         assert _versions(fresh) == versions, f"{overlay}: {again.text}"
     # Each has something that the other has not.
     for overlay in ("cert-manager", "self-signed"):
-        kubectl("delete", "-k", webhook.tree / "manifests" / "overlays" / overlay, "--ignore-not-found")
+        kubectl.uninstall(webhook.tree / "manifests" / "overlays" / overlay)
 
 
 # Controllers make these in every namespace, some time after it.

@@ -60,7 +60,7 @@ def shell(fresh: Cluster, tmp_path: Path) -> Iterator[Shell]:
     for name in ("manifests", "policies"):
         shutil.copytree(ROOT / name, tmp_path / name)
     yield Shell(fresh, tmp_path)
-    fresh.kubectl("delete", "-k", tmp_path / "manifests" / "overlays" / "self-signed", "--ignore-not-found")
+    fresh.kubectl.uninstall(tmp_path / "manifests" / "overlays" / "self-signed")
 
 
 def test_the_page_from_installing_to_uninstalling(fresh: Cluster, shell: Shell) -> None:

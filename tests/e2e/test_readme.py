@@ -36,4 +36,4 @@ def test_the_install_section_word_for_word(fresh: Cluster, tmp_path: Path) -> No
         done = subprocess.run(line, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, ""), f"{line}\n{done.stderr}"
     eventually(lambda: len(fresh.api.list("pods", "signalbox-system")) == 4, "two Pods of each Deployment are made")
-    fresh.kubectl("delete", "-k", tmp_path / "manifests" / "overlays" / "self-signed")
+    fresh.kubectl.uninstall(tmp_path / "manifests" / "overlays" / "self-signed")
