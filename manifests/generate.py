@@ -28,10 +28,13 @@ EVERY_VERSION = '"*"'
 LABEL_PREFIX = "workload.ai/"
 JOB_SET = "JobSet"
 
+# Where kinds say what they run: a PodTemplate and Kaito's Workspace have no spec.
+SAID_IN = ("spec", "template", "resource", "inference", "tuning")
+
 # One string a line is easier to read in a diff than one long expression; CEL does not mind the line ends.
 UNCHANGED_UPDATES = """\
 request.operation != 'UPDATE' ||
-object.?spec != oldObject.?spec || object.?template != oldObject.?template ||
+{compared} ||
 object.metadata.?labels.orValue({{}}) != oldObject.metadata.?labels.orValue({{}}) ||
 [object, oldObject].exists(o, o.metadata.?annotations.orValue({{}}).exists(k,
   (k.startsWith('{prefix}') || k in {annotations}) &&
@@ -68,6 +71,11 @@ _PREDICTORS = f"({_SPEC}.map(s, s.?predictors.orValue(null)).filter(l, type(l) =
 _RAY = f"{_SPEC}.map(s, s.?rayClusterConfig.orValue(null)).filter(r, type(r) == map)"
 _WORKLOADS = f"({_SPEC} + {_SPEC}.map(s, s.?prefill.orValue(null)).filter(s, type(s) == map))"
 _ROLES = f"{_SPEC}.map(s, [s.?driver.orValue(null), s.?executor.orValue(null)].filter(r, type(r) == map))"
+_SERVICES = (
+    f"{_SPEC}.map(s, s.?services.orValue(null)).filter(m, type(m) == map).map(m, m.map(k, m[k]).filter(v, type(v) == map))"
+)
+_GPU = "dyn({'spec': {'containers': [{'resources': {'limits': {'nvidia.com/gpu': 1}}}]}})"
+_MACHINE = ".filter(w, type(w) == map).map(w, w.?resource.orValue(null)).filter(r, type(r) == map)"
 _FLOW = f"{_SPEC}.map(s, s.?workflowSpec.orValue(null)).filter(s, type(s) == map)"
 
 
@@ -122,6 +130,22 @@ PLACES: dict[tuple[str, str], tuple[str, ...]] = {
         f"{_SPEC}.map(s, s.?marsReplicaSpecs.orValue(null)).filter(r, type(r) == map)"
         ".map(r, r.map(k, r[k]).filter(x, type(x) == map).map(x, x.?template.orValue(null)))",
     ),
+    # Fields of a container's, in the spec itself.
+    ("apps.nvidia.com", "NIMService"): (f"{_SPEC}.map(s, [dyn({{'spec': {{'containers': [s]}}}})])",),
+    # PodSpecs with the container in a field of its own and GPUs by number alone; pod templates in versions after it.
+    ("nvidia.com", "DynamoGraphDeployment"): (
+        f"{_SERVICES}.map(l, l.map(v, dyn({{'spec': v.?extraPodSpec.orValue(null)}})))",
+        f"{_SERVICES}.map(l, l.map(v, v.?extraPodSpec.orValue(null)).filter(p, type(p) == map)"
+        ".map(p, dyn({'spec': {'containers': [p.?mainContainer.orValue(null)]}})))",
+        f"{_SERVICES}.map(l, l.map(v, v.?resources.orValue(null)).filter(r, type(r) == map)"
+        ".map(r, [r.?limits.orValue(null), r.?requests.orValue(null)]"
+        f".filter(q, type(q) == map && q.?gpu.hasValue()).map(q, {_GPU})).filter(g, size(g) > 0).map(g, g[0]))",
+        f"{_SPEC}.map(s, s.?components.orValue(null)).filter(l, type(l) == list)"
+        ".map(l, l.filter(c, type(c) == map).map(c, c.?podTemplate.orValue(null)))",
+    ),
+    # A machine type stands for its accelerators.
+    ("kaito.sh", "Workspace"): (f"[o]{_MACHINE}.map(r, [{_GPU}])",),
+    ("kaito.sh", "InferenceSet"): (f"{_SPEC}.map(s, s.?template.orValue(null)){_MACHINE}.map(r, [{_GPU}])",),
     ("argoproj.io", "Workflow"): _steps(_SPEC),
     ("argoproj.io", "CronWorkflow"): (
         *_steps(_FLOW),
@@ -142,7 +166,11 @@ def page(signs: Signs, controllers: Controllers) -> str:
     """The whole file."""
     kueue = f"!(request.userInfo.username in {_list(sorted(controllers.never_judged))})"
     read = (*signs.accelerator_annotations, SCHEDULER_QUEUE_ANNOTATION)
-    changed = UNCHANGED_UPDATES.format(prefix=LABEL_PREFIX, annotations=_list(read))
+    changed = UNCHANGED_UPDATES.format(
+        compared=" ||\n".join(f"object.?{name} != oldObject.?{name}" for name in SAID_IN),
+        prefix=LABEL_PREFIX,
+        annotations=_list(read),
+    )
     concerns = _concerns(signs)
     by_controller = _made_by(controllers.known)
     mutated = _made_by(one for one in controllers.known if one.username != CRON_JOB_CONTROLLER)

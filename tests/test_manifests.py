@@ -77,15 +77,19 @@ def test_kinds_made_to_serve_or_to_be_sat_at_are_not_closed_by_their_kind(genera
     by_content = {f"{kind}.{group}" for group, kind in KINDS if generator._judged_by_content(group, kind)}
     assert by_content == {
         "CronWorkflow.argoproj.io",
+        "DynamoGraphDeployment.nvidia.com",
         "InferenceService.serving.kserve.io",
         "InferenceService.serving.kubeflow.org",
+        "InferenceSet.kaito.sh",
         "LLMInferenceService.serving.kserve.io",
         "MarsJob.training.kubedl.io",
+        "NIMService.apps.nvidia.com",
         "Notebook.kubeflow.org",
         "RayService.ray.io",
         "SeldonDeployment.machinelearning.seldon.io",
         "SparkApplication.sparkoperator.k8s.io",
         "Workflow.argoproj.io",
+        "Workspace.kaito.sh",
     }
     assert all(generator._judged_by_content(group, kind) for (group, kind), one in KINDS.items() if one.type_decides)
     assert {f"{kind}.{group}" for group, kind in generator.PLACES} == by_content

@@ -26,8 +26,28 @@ SELDON = ("machinelearning.seldon.io", "v1", "SeldonDeployment")
 MARS = ("training.kubedl.io", "v1alpha1", "MarsJob")
 WORKFLOW = ("argoproj.io", "v1alpha1", "Workflow")
 CRON_WORKFLOW = ("argoproj.io", "v1alpha1", "CronWorkflow")
+NIM = ("apps.nvidia.com", "v1alpha1", "NIMService")
+DYNAMO = ("nvidia.com", "v1alpha1", "DynamoGraphDeployment")
+WORKSPACE = ("kaito.sh", "v1beta1", "Workspace")
+INFERENCE_SET = ("kaito.sh", "v1alpha1", "InferenceSet")
 TRAINING = ("kubeflow.org", "v1", "PyTorchJob")
-KINDS = (SERVING, LLM, RAY, NOTEBOOK, SPARK, KFSERVING, SELDON, MARS, WORKFLOW, CRON_WORKFLOW, TRAINING)
+KINDS = (
+    SERVING,
+    LLM,
+    RAY,
+    NOTEBOOK,
+    SPARK,
+    KFSERVING,
+    SELDON,
+    MARS,
+    WORKFLOW,
+    CRON_WORKFLOW,
+    NIM,
+    DYNAMO,
+    WORKSPACE,
+    INFERENCE_SET,
+    TRAINING,
+)
 
 MODEL = {"predictor": {"model": {"modelFormat": {"name": "sklearn"}, "storageUri": "s3://bucket/iris"}}}
 DRIVER = {"mainApplicationFile": "local:///etl.py", "driver": {"cores": 1}, "executor": {"instances": 2}}
@@ -56,6 +76,14 @@ def _steps(*templates: Manifest, **spec: object) -> Manifest:
     return {"entrypoint": "t0", "templates": [{"name": "all", "dag": {"tasks": []}}, *steps], **spec}
 
 
+def _graph(**services: Manifest) -> Manifest:
+    return {"services": {"Frontend": {"extraPodSpec": {"mainContainer": {"name": "main"}}}, **services}}
+
+
+def _workspace(namespace: str, **fields: Manifest) -> Manifest:
+    return {**custom(WORKSPACE, namespace, {}), **fields}
+
+
 def _spark(**roles: Manifest) -> Manifest:
     return {**DRIVER, **roles}
 
@@ -73,6 +101,9 @@ OPEN: Cases = {
     "old-inference-service": lambda ns: custom(KFSERVING, ns, {"default": MODEL}),
     "seldon-deployment": lambda ns: custom(SELDON, ns, _seldon(template())),
     "seldon-deployment-of-a-model-server": lambda ns: custom(SELDON, ns, {"predictors": [{"graph": {"name": "m"}}]}),
+    "packaged-model-on-processors": lambda ns: custom(NIM, ns, {"image": {"repository": "nim/small"}, "resources": {}}),
+    "graph-without-gpus": lambda ns: custom(DYNAMO, ns, _graph()),
+    "workspace-without-a-machine": lambda ns: _workspace(ns, inference={"preset": {"name": "small"}}),
     "tables": lambda ns: custom(MARS, ns, _mars(template(), template())),
     "ray-service": lambda ns: custom(RAY, ns, _ray(template(), template())),
     "pipeline": lambda ns: custom(WORKFLOW, ns, _steps({"container": {"image": "x"}}, {"script": {"source": "print()"}})),
@@ -127,6 +158,19 @@ CLOSED: Cases = {
     ),
     "seldon-predictor-with-a-label-of-ours": lambda ns: custom(SELDON, ns, _seldon(template(), labels=OURS)),
     "seldon-explainer-with-a-gpu": lambda ns: custom(SELDON, ns, _seldon(template(), explainer={"containerSpec": GPUS})),
+    "packaged-model-with-a-gpu": lambda ns: custom(NIM, ns, {"image": {"repository": "nim/large"}, **GPUS}),
+    "service-of-a-graph-with-gpus-by-number": lambda ns: custom(
+        DYNAMO, ns, _graph(decode={"resources": {"limits": {"gpu": "1"}}})
+    ),
+    "service-of-a-graph-with-a-gpu-in-its-container": lambda ns: custom(
+        DYNAMO, ns, _graph(decode={"extraPodSpec": {"mainContainer": GPUS}})
+    ),
+    "service-of-a-graph-with-a-resource-claim": lambda ns: custom(DYNAMO, ns, _graph(decode={"extraPodSpec": CLAIM})),
+    "component-of-a-graph-with-a-gpu": lambda ns: custom(
+        DYNAMO, ns, {"components": [{"name": "d", "podTemplate": template(1)}]}
+    ),
+    "workspace-on-a-machine": lambda ns: _workspace(ns, resource={"instanceType": "m"}, tuning={"method": "lora"}),
+    "workspaces-on-machines": lambda ns: custom(INFERENCE_SET, ns, {"template": {"resource": {"instanceType": "m"}}}),
     "step-with-a-gpu": lambda ns: custom(WORKFLOW, ns, _steps({"container": {}}, {"container": WITH_GPU})),
     "script-with-a-gpu": lambda ns: custom(WORKFLOW, ns, _steps({"script": {"source": "print()", **GPUS}})),
     "one-of-several-containers-of-a-step-with-a-gpu": lambda ns: custom(
@@ -239,6 +283,11 @@ ODD: tuple[object, ...] = (
     {"marsReplicaSpecs": {"a": 1, "b": {"template": []}}},
     {"prefill": {"template": [], "worker": 1}, "worker": "x"},
     {"templates": [1, None, {"container": 7, "script": [], "containerSet": "x", "sidecars": 1}], "podMetadata": []},
+    {
+        "services": {"a": 1, "b": {"extraPodSpec": 7, "resources": {"limits": [1], "requests": "x"}}},
+        "components": [1, {"podTemplate": "x"}],
+    },
+    {"services": [1], "components": {"a": 1}, "resources": {"limits": [1]}, "template": {"resource": "x"}},
     {"templates": {"a": 1}, "workflowSpec": [], "workflowMetadata": 7},
     {"workflowSpec": {"templates": [1, {"metadata": 7, "containerSet": {"containers": 1}}], "podMetadata": "x"}},
 )

@@ -178,7 +178,7 @@ def _asked_flatly(
     for asked in template.asked:
         if asked.quantity is None:
             placeholder = True
-            evidence.append(Evidence(asked.path, "", "another object says how many"))
+            evidence.append(Evidence(asked.path, asked.stands, "another object says how many"))
         elif signs.accelerator(asked.resource) is None or asked.resource in counted:
             # Limits come before requests, as for a container.
             continue

@@ -17,12 +17,13 @@ Runs = Literal["once", "schedule", "forever", "pod", "open"]
 class Asked:
     """Accelerators that one Pod gets by a field of the kind's own (SparkApplication ``executor.gpu``).
 
-    ``quantity`` None: another object says how many.
+    ``quantity`` None: another object says how many, and ``stands`` is what names it.
     """
 
     path: Path
     resource: str
     quantity: Any
+    stands: str = ""
 
 
 @dataclass(frozen=True, slots=True)

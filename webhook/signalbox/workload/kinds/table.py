@@ -6,6 +6,7 @@ from signalbox.workload.kinds.cronworkflow import CRON_WORKFLOW
 from signalbox.workload.kinds.daemonset import DAEMON_SET
 from signalbox.workload.kinds.deployment import DEPLOYMENT
 from signalbox.workload.kinds.disaggregatedset import DISAGGREGATED_SET
+from signalbox.workload.kinds.dynamographdeployment import DYNAMO_GRAPH_DEPLOYMENT
 from signalbox.workload.kinds.elasticjob import ELASTIC_JOB
 from signalbox.workload.kinds.experiment import experiment
 from signalbox.workload.kinds.hyperpodpytorchjob import HYPERPOD_PYTORCH_JOB
@@ -13,6 +14,7 @@ from signalbox.workload.kinds.inferenceservice import INFERENCE_SERVICE
 from signalbox.workload.kinds.jaxjob import JAX_JOB
 from signalbox.workload.kinds.job import JOB
 from signalbox.workload.kinds.jobset import JOB_SET
+from signalbox.workload.kinds.kaito import KAITO_INFERENCE_SET, KAITO_WORKSPACE
 from signalbox.workload.kinds.kaiwojob import KAIWO_JOB
 from signalbox.workload.kinds.kfservinginferenceservice import KFSERVING_INFERENCE_SERVICE
 from signalbox.workload.kinds.kind import WorkloadKind
@@ -22,6 +24,7 @@ from signalbox.workload.kinds.llminferenceservice import LLM_INFERENCE_SERVICE
 from signalbox.workload.kinds.mlkubetfjob import MLKUBE_TF_JOB
 from signalbox.workload.kinds.mpijob import MPI_JOB
 from signalbox.workload.kinds.mxjob import MX_JOB
+from signalbox.workload.kinds.nimservice import NIM_SERVICE
 from signalbox.workload.kinds.notebook import NOTEBOOK
 from signalbox.workload.kinds.paddlejob import PADDLE_JOB
 from signalbox.workload.kinds.paddleoperatorjob import PADDLE_OPERATOR_JOB
@@ -91,6 +94,10 @@ _PLAIN = _by_key(
         LLM_INFERENCE_SERVICE,
         KFSERVING_INFERENCE_SERVICE,
         SELDON_DEPLOYMENT,
+        NIM_SERVICE,
+        DYNAMO_GRAPH_DEPLOYMENT,
+        KAITO_WORKSPACE,
+        KAITO_INFERENCE_SET,
         KAIWO_JOB,
         WORKFLOW,
         CRON_WORKFLOW,
