@@ -74,8 +74,8 @@ def by_options(started: Started, signs: Signs) -> Options:
             best = said_by(saying, started.invocation.field(option.at), started.shown(option), started, strength)
     if best is None and pairs and len(hints | pairs.keys()) > 1:
         best = min(pairs.values(), key=lambda said: said.saying.rank)
-    if best is None and on is not None:
-        # `main.py --train`
+    if on is not None and (best is None or (not best.trains and best.strength is Strength.WEAK)):
+        # `main.py --train`, `run_classifier.py --do_train --do_eval`
         best = on
         training.setdefault("", on.saying)
     learns = any(saying.says == "training" for saying in training.values())
