@@ -30,7 +30,19 @@ from signalbox.workload.vocabulary import Saying, Vocabulary, option_name
 _SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
 _OPTIONS = ("selector", "choice", "port")
 _WHOLE_OPTIONS = frozenset(
-    {"switch", "output", "output-of", "output-when-saving", "root", "configuration", "upload", "option", "load", "anew"}
+    {
+        "switch",
+        "output",
+        "output-of",
+        "output-when-saving",
+        "root",
+        "configuration",
+        "upload",
+        "made-model",
+        "option",
+        "load",
+        "anew",
+    }
 )
 
 
@@ -233,6 +245,7 @@ def _names_of_saving(documents: Sequence[Sequence[CheckpointNameEntry]]) -> Chec
         own=roles["own"],
         savers=roles["saver"],
         uploads=roles["upload"],
+        made_models=roles["made-model"],
         mounters=roles["mounter"],
         remote_copiers=roles["remote-copier"],
         files=roles["file"],

@@ -250,6 +250,7 @@ class CheckpointNameEntry(_Entry):
         "own",
         "saver",
         "upload",
+        "made-model",
         "mounter",
         "remote-copier",
         "file",

@@ -15,7 +15,7 @@ from signalbox.workload.judgement import Evidence
 from signalbox.workload.links import linked_elsewhere
 from signalbox.workload.meaning import Meaning
 from signalbox.workload.mentions import Mentions
-from signalbox.workload.named_mounts import artifacts_of, is_for_a_model, named_mounts, of_a_finished_model
+from signalbox.workload.named_mounts import artifacts_of, is_for_a_model, named_mounts
 from signalbox.workload.places import Find, Found, Workers, finder
 from signalbox.workload.said import Said, Strength
 from signalbox.workload.saving import guessed_settings
@@ -75,6 +75,8 @@ class _Told:
         # The setting by which a model is uploaded, and when that is done.
         self.uploaded: tuple[str, Evidence] | None = None
         self.when_uploaded = ""
+        # Whether the model that is made has a name of its own.
+        self.makes = False
         # Places that are called the run's checkpoints, by how they are kept.
         self.called: list[Found] = []
         self.written: list[Found] = []
@@ -101,6 +103,8 @@ class _Told:
                 self.saves = self.saves or on
             elif role == "upload":
                 self._sort_in_upload(value, seen)
+            elif role == "made-model":
+                self.makes = True
             elif role == "configuration":
                 self.unread.append(Found("unknown", Evidence(seen.path, seen.value, _UNSEEN_FILE)))
             else:
@@ -170,6 +174,8 @@ class _Told:
             found += self.models if self.saves else [one.doubted(_MAY_BE_READ) for one in self.models]
         if self.saves:
             found += self.when_saving if _are(found, "none") else []
+        elif self.makes and _are(found, "none"):
+            found += [one.of_a_finished_model() for one in self.when_saving]
         return found
 
 
@@ -191,7 +197,7 @@ def _by_names(told: _Told) -> tuple[list[Found], list[Found]]:
     mentions = Mentions(container, view)
     for place, seen, value in told.maybe:
         if trains and is_for_a_model(value, container, view, mentions):
-            written.append(of_a_finished_model(seen.path, seen.value, place))
+            written.append(Found(place.kept, Evidence(seen.path, seen.value, place.note)).of_a_finished_model())
         else:
             unread.append(Found("unknown", Evidence(seen.path, seen.value, _MAY_SAVE)))
     if written or unread:

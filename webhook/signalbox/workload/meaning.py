@@ -17,6 +17,7 @@ Role = Literal[
     "frequency",
     "configuration",
     "upload",
+    "made-model",
     "",
 ]
 ReadBack = Literal["resume", "load", "anew", ""]
@@ -117,6 +118,8 @@ def _role(name: str, whole: str, last: str, signs: CheckpointSigns) -> Role:
         return "switch"
     if whole in signs.uploads or last in signs.uploads:
         return "upload"
+    if whole in signs.made_models or last in signs.made_models:
+        return "made-model"
     words = name_words(name)
     around = words[: len(words) - len(name_words(last))] if last in signs.outputs else words
     if whole not in signs.outputs and not signs.never.isdisjoint(around):

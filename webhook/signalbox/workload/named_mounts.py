@@ -16,13 +16,12 @@ from signalbox.workload.kinds.kind import mapping, members
 from signalbox.workload.mentions import Mentions
 from signalbox.workload.places import Find, Found
 from signalbox.workload.signs import CheckpointSigns, Signs
-from signalbox.workload.storage import LONGEST_PATH, Place, Storage
+from signalbox.workload.storage import LONGEST_PATH, Storage
 from signalbox.workload.vocabulary import MAX_NAME, name_words
 
 if TYPE_CHECKING:
     from signalbox.workload.view import WorkloadView
 
-_FINISHED = "the finished model's folder; nothing says that progress is saved on the way"
 _ONLY_READ = "named for what a run writes, but only options that read name anything in it"
 # More folders of models than anybody mounts.
 _MOST = 16
@@ -74,7 +73,7 @@ def named_mounts(container: ContainerView, view: "WorkloadView", find: Find) -> 
             if named == "model" and not (
                 named_how or mentions.in_text(folder) or (container.template.path, volume) in view.filled
             ):
-                finished.append(of_a_finished_model(where, path, place))
+                finished.append(Found(place.kept, Evidence(where, path, place.note)).of_a_finished_model())
         if named == "written":
             written.append(Found(place.kept, Evidence(where, path, place.note)))
     return written, finished
@@ -91,12 +90,7 @@ def artifacts_of(container: ContainerView, signs: Signs) -> Iterator[Found]:
         words = {*_words(path.rstrip("/").rpartition("/")[2]), *_words(name)}
         if not (known.mounts | known.model_mounts).isdisjoint(words) and known.mounts_never.isdisjoint(words):
             where: Path = (*template.spec_path, "outputs", "artifacts", index, "path")
-            yield of_a_finished_model(where, path[:MAX_NAME], Place("durable", "an artifact of the workflow"))
-
-
-def of_a_finished_model(where: Path, value: str, place: Place) -> Found:
-    """A folder of the model that a run makes, on what outlives the Pod."""
-    return Found("durable", Evidence(where, value, f"{_FINISHED}: {place.note}"), finished=True)
+            yield Found("durable", Evidence(where, path[:MAX_NAME], "an artifact of the workflow")).of_a_finished_model()
 
 
 def is_for_a_model(path: str, container: ContainerView, view: "WorkloadView", mentions: Mentions) -> bool:

@@ -17,6 +17,7 @@ LAUNCHER_ONLY = "only the launcher has it, and what it starts runs elsewhere"
 _LAUNCHERS = frozenset({"Launcher", "launcher"})
 # More templates than any launcher starts anything on.
 _MOST = 16
+_FINISHED = "the finished model's folder; nothing says that progress is saved on the way"
 
 
 class Found(NamedTuple):
@@ -25,6 +26,10 @@ class Found(NamedTuple):
     kept: Kept
     seen: Evidence
     finished: bool = False
+
+    def of_a_finished_model(self) -> "Found":
+        """The same as a folder of the model that a run makes."""
+        return Found(self.kept, Evidence(self.seen.path, self.seen.value, f"{_FINISHED}: {self.seen.note}"), finished=True)
 
     def doubted(self, note: str) -> "Found":
         """What it is worth where something speaks against it: what would outlive the Pod is not known to."""
