@@ -18,6 +18,18 @@ class Strength(IntEnum):
     KNOWN = 3
 
 
+# What one container runs in turn, and what several do side by side: the first of these that was found is the whole.
+PRECEDENCE = {
+    "fine-tuning": 0,
+    "training": 1,
+    "inference": 2,
+    "interactive": 3,
+    "evaluation": 4,
+    "benchmark": 5,
+    "batch-inference": 6,
+    "data-processing": 7,
+}
+
 Source = Literal["variable", "image", "name", ""]
 """Where a sign was met, if that matters: in environment variables, in the image, in what object or container are called."""
 

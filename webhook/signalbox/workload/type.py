@@ -15,10 +15,10 @@ from signalbox.workload.judgement import TYPES, Evidence, Judgement
 from signalbox.workload.labels import TYPE_LABEL
 from signalbox.workload.may_work import does_another, may_work
 from signalbox.workload.naming import read_name
-from signalbox.workload.said import Said, Strength
+from signalbox.workload.said import PRECEDENCE, Said, Strength
 from signalbox.workload.signs import Signs
 from signalbox.workload.vocabulary import Saying
-from signalbox.workload.weighing import PRECEDENCE, Heard, decide, weigh
+from signalbox.workload.weighing import Heard, decide, weigh
 
 if TYPE_CHECKING:
     from signalbox.workload.view import WorkloadView
