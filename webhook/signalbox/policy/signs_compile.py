@@ -25,7 +25,7 @@ from signalbox.workload.signs import (
     SpotLabel,
     Wrapper,
 )
-from signalbox.workload.vocabulary import Saying, Vocabulary, option_name
+from signalbox.workload.vocabulary import Saying, Vocabulary, name_words, option_name
 
 _SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
 _OPTIONS = ("selector", "choice", "port")
@@ -66,7 +66,9 @@ def compile_signs(documents: Sequence[WorkloadSignsDocument]) -> Signs:
             for entry in spec.accelerators
         ),
         accelerator_annotations=tuple(name for spec in specs for entry in spec.acceleratorAnnotations for name in entry.names),
-        accelerator_claims=frozenset(name for spec in specs for entry in spec.acceleratorClaims for name in entry.names),
+        accelerator_claims=frozenset(
+            _as_words(name) for spec in specs for entry in spec.acceleratorClaims for name in entry.names
+        ),
         spot_labels=tuple(
             SpotLabel(key, _lower(entry.values), entry.presence, _lower(entry.others), entry.named, everywhere)
             for spec in specs
@@ -145,7 +147,7 @@ def _heard(says: str, vocabulary: Vocabulary, roles: Roles[str]) -> Vocabulary:
 
 
 def _names(specs: Sequence[SignsSpec]) -> NameSigns:
-    roles = Roles((((entry.role, _phrase(word)) for entry in spec.names for word in entry.words) for spec in specs), NAMES)
+    roles = Roles((((entry.role, _as_words(word)) for entry in spec.names for word in entry.words) for spec in specs), NAMES)
     return NameSigns(
         things=roles["thing"],
         parts=roles["part"],
@@ -174,7 +176,7 @@ def _vocabulary(entries: Sequence[tuple[str, VocabularyEntry]]) -> Vocabulary:
         tables: list[tuple[dict[str, Saying], Iterable[str]]] = [
             (vocabulary.commands, (name.lower() for name in entry.commands)),
             (vocabulary.modules, (name.lower() for name in entry.modules)),
-            (vocabulary.words, map(_phrase, entry.words)),
+            (vocabulary.words, map(_as_words, entry.words)),
             (vocabulary.arguments, map(option_name, entry.arguments)),
             (vocabulary.images, map(_phrase, entry.images)),
             (vocabulary.environment, map(option_name, entry.environment)),
@@ -315,6 +317,11 @@ def _options(names: Iterable[str]) -> frozenset[str]:
     return frozenset(map(option_name, names))
 
 
+def _as_words(name: str) -> str:
+    """A word or several in the form in which the words of a name are compared: ``gpt2`` is gpt and 2 there too."""
+    return "_".join(name_words(name.lower()))
+
+
 def _phrase(name: str) -> str:
     return _SEPARATORS.sub("_", name).lower()
 
@@ -323,4 +330,6 @@ def _as_looked_up(role: str, name: str) -> str:
     """A name of what has to do with saving, in the form that names are compared in."""
     if role in _WHOLE_OPTIONS:
         return option_name(name)
+    if role == "owner":
+        return _as_words(name)
     return _phrase(name) if role == "model-mount" else name

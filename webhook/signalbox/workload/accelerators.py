@@ -13,7 +13,7 @@ from signalbox.review import JsonObject
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import PodTemplate, mapping, members
 from signalbox.workload.signs import Signs
-from signalbox.workload.vocabulary import MAX_NAME, name_words
+from signalbox.workload.vocabulary import MAX_NAME, holds_any, name_words
 
 _NO_QUANTITY = (0, "0", "")
 
@@ -92,7 +92,7 @@ def claimed_accelerators(container: JsonObject, template: PodTemplate, signs: Si
             # Once for all containers of the Pod.
             named.update(_claims_by_name(template.spec))
         words = name_words(f"{name[:MAX_NAME]} {named.get(name, '')}")
-        if signs.accelerator_claims.intersection(words):
+        if holds_any(words, signs.accelerator_claims):
             yield index, name
 
 

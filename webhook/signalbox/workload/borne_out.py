@@ -31,6 +31,7 @@ _ON_ACCELERATORS = ("evaluation", "benchmark", "batch-inference", "interactive")
 # How models are called where they are published: an owner and a name, and no file.
 _PUBLISHED = re.compile(r"[A-Za-z0-9][\w-]*+/[A-Za-z0-9][\w-]*+(?:\.\d[\w-]*+)*\Z")
 _BASE = "a model that is published is trained further"
+_SHARED_MEMORY = frozenset({"shm"})
 _SAVES = ("place", "folder", "bucket", "output", "frequency")
 
 
@@ -201,6 +202,8 @@ def _like_training(container: ContainerView, view: "WorkloadView", ends: bool, b
             return "has a folder for checkpoints"
         if ends and _writes_to(container, signs.checkpoint.model_mounts):
             return "has a folder for the model"
+    if ends and _writes_to(container, _SHARED_MEMORY):
+        return "has shared memory, as loaders of data need"
     return "its Pods are told how to meet" if view.distributed else ""
 
 

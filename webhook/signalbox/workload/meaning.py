@@ -4,7 +4,7 @@ from typing import Literal, NamedTuple
 
 from signalbox.workload.judgement import TRAINING_TYPES
 from signalbox.workload.signs import CheckpointSigns, ResumeSigns, Signs
-from signalbox.workload.vocabulary import MAX_NAME, Saying, name_words, option_name
+from signalbox.workload.vocabulary import MAX_NAME, Saying, holds_any, name_words, option_name
 
 Role = Literal[
     "place",
@@ -134,7 +134,7 @@ def _role(name: str, whole: str, last: str, signs: CheckpointSigns) -> Role:
         return "output"
     subject = next((at for at, word in enumerate(words) if word in signs.subjects), None)
     # What stands before the word for it says whose it is: `base_checkpoint_path` is read, `checkpointer.base_path` is not.
-    if subject is not None and signs.owners.isdisjoint(words[:subject]):
+    if subject is not None and not holds_any(words[:subject], signs.owners):
         if not signs.saving.isdisjoint(words) and not signs.places.isdisjoint(words):
             return "output"
         if not signs.buckets.isdisjoint(words):

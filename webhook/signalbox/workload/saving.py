@@ -10,7 +10,7 @@ from signalbox.workload.program_text import saved_in, set_in
 from signalbox.workload.signs import CheckpointSigns, Signs
 from signalbox.workload.started import Started
 from signalbox.workload.storage import LONGEST_PATH
-from signalbox.workload.vocabulary import MAX_NAME, name_words, option_name
+from signalbox.workload.vocabulary import MAX_NAME, holds_any, name_words, option_name
 
 if TYPE_CHECKING:
     from signalbox.fieldpath import Path
@@ -106,7 +106,8 @@ def guessed_settings(container: "ContainerView", signs: Signs) -> Iterator[tuple
             meaning = meaning_of(name, signs)
             if meaning is not None and (meaning.role or meaning.reads_back):
                 continue
-            if (known.never | known.owners | known.reads).isdisjoint(name_words(name[:MAX_NAME])):
+            named = name_words(name[:MAX_NAME])
+            if (known.never | known.reads).isdisjoint(named) and not holds_any(named, known.owners):
                 yield value, folder, Evidence(started.invocation.field(at), word if equals else f"{name} {value}")
 
 

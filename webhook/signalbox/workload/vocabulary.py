@@ -134,6 +134,19 @@ def name_words(name: str) -> list[str]:
     return [word.lower() for word in _NAME_WORD.findall(name)]
 
 
+def holds_any(words: list[str], phrases: frozenset[str]) -> bool:
+    """Whether any of the phrases stands among the words of a name: ``gpt_2`` among gpt, 2, checkpoint, path."""
+    if not phrases.isdisjoint(words):
+        return True
+    for start in range(len(words) - 1):
+        phrase = words[start]
+        for word in words[start + 1 : start + MAX_PHRASE]:
+            phrase = f"{phrase}_{word}"
+            if phrase in phrases:
+                return True
+    return False
+
+
 @lru_cache(maxsize=8192)
 def option_name(text: str) -> str:
     """An option or variable as it is looked up: lower case, ``_`` between words, no leading dashes."""
