@@ -147,6 +147,7 @@ PLACES: dict[tuple[str, str], tuple[str, ...]] = {
     ("kaito.sh", "Workspace"): (f"[o]{_MACHINE}.map(r, [{_GPU}])",),
     ("kaito.sh", "InferenceSet"): (f"{_SPEC}.map(s, s.?template.orValue(null)){_MACHINE}.map(r, [{_GPU}])",),
     ("argoproj.io", "Workflow"): _steps(_SPEC),
+    ("argoproj.io", "WorkflowTemplate"): _steps(_SPEC),
     ("argoproj.io", "CronWorkflow"): (
         *_steps(_FLOW),
         f"{_SPEC}.map(s, [dyn({{'metadata': s.?workflowMetadata.orValue(null)}})])",

@@ -89,6 +89,7 @@ def test_kinds_made_to_serve_or_to_be_sat_at_are_not_closed_by_their_kind(genera
         "SeldonDeployment.machinelearning.seldon.io",
         "SparkApplication.sparkoperator.k8s.io",
         "Workflow.argoproj.io",
+        "WorkflowTemplate.argoproj.io",
         "Workspace.kaito.sh",
     }
     assert all(generator._judged_by_content(group, kind) for (group, kind), one in KINDS.items() if one.type_decides)

@@ -26,6 +26,7 @@ SELDON = ("machinelearning.seldon.io", "v1", "SeldonDeployment")
 MARS = ("training.kubedl.io", "v1alpha1", "MarsJob")
 WORKFLOW = ("argoproj.io", "v1alpha1", "Workflow")
 CRON_WORKFLOW = ("argoproj.io", "v1alpha1", "CronWorkflow")
+WORKFLOW_TEMPLATE = ("argoproj.io", "v1alpha1", "WorkflowTemplate")
 NIM = ("apps.nvidia.com", "v1alpha1", "NIMService")
 DYNAMO = ("nvidia.com", "v1alpha1", "DynamoGraphDeployment")
 WORKSPACE = ("kaito.sh", "v1beta1", "Workspace")
@@ -42,6 +43,7 @@ KINDS = (
     MARS,
     WORKFLOW,
     CRON_WORKFLOW,
+    WORKFLOW_TEMPLATE,
     NIM,
     DYNAMO,
     WORKSPACE,
@@ -107,6 +109,7 @@ OPEN: Cases = {
     "tables": lambda ns: custom(MARS, ns, _mars(template(), template())),
     "ray-service": lambda ns: custom(RAY, ns, _ray(template(), template())),
     "pipeline": lambda ns: custom(WORKFLOW, ns, _steps({"container": {"image": "x"}}, {"script": {"source": "print()"}})),
+    "pipeline-to-come": lambda ns: custom(WORKFLOW_TEMPLATE, ns, _steps({"container": {"image": "x"}})),
     "pipeline-on-a-schedule": lambda ns: custom(CRON_WORKFLOW, ns, {"workflowSpec": _steps({"container": {"image": "x"}})}),
 }
 CLOSED: Cases = {
@@ -172,6 +175,7 @@ CLOSED: Cases = {
     "workspace-on-a-machine": lambda ns: _workspace(ns, resource={"instanceType": "m"}, tuning={"method": "lora"}),
     "workspaces-on-machines": lambda ns: custom(INFERENCE_SET, ns, {"template": {"resource": {"instanceType": "m"}}}),
     "step-with-a-gpu": lambda ns: custom(WORKFLOW, ns, _steps({"container": {}}, {"container": WITH_GPU})),
+    "step-to-come-with-a-gpu": lambda ns: custom(WORKFLOW_TEMPLATE, ns, _steps({"container": {}}, {"container": WITH_GPU})),
     "script-with-a-gpu": lambda ns: custom(WORKFLOW, ns, _steps({"script": {"source": "print()", **GPUS}})),
     "one-of-several-containers-of-a-step-with-a-gpu": lambda ns: custom(
         WORKFLOW, ns, _steps({"containerSet": {"containers": [{"name": "a"}, WITH_GPU]}})

@@ -87,7 +87,7 @@ _DEFAULT_QUEUE = "default"
 class GangParameters(Parameters):
     """Which schedulers start gangs, and what becomes of gangs that are none."""
 
-    schedulers: list[str] = ["volcano", "kai-scheduler"]
+    schedulers: list[str] = ["volcano", "kai-scheduler", "runai-scheduler"]
     independent: Literal["pass", "warn", "refuse"] = "warn"
     suggest: str = ""
 

@@ -28,6 +28,7 @@ from signalbox.workload.kinds.nimservice import NIM_SERVICE
 from signalbox.workload.kinds.notebook import NOTEBOOK
 from signalbox.workload.kinds.paddlejob import PADDLE_JOB
 from signalbox.workload.kinds.paddleoperatorjob import PADDLE_OPERATOR_JOB
+from signalbox.workload.kinds.pathwaysjob import PATHWAYS_JOB
 from signalbox.workload.kinds.pod import POD
 from signalbox.workload.kinds.podtemplate import POD_TEMPLATE
 from signalbox.workload.kinds.pytorchjob import PYTORCH_JOB
@@ -36,6 +37,7 @@ from signalbox.workload.kinds.rayjob import RAY_JOB
 from signalbox.workload.kinds.rayservice import RAY_SERVICE
 from signalbox.workload.kinds.replicaset import REPLICA_SET
 from signalbox.workload.kinds.replicationcontroller import REPLICATION_CONTROLLER
+from signalbox.workload.kinds.runaijob import RUNAI_JOB
 from signalbox.workload.kinds.seldondeployment import SELDON_DEPLOYMENT
 from signalbox.workload.kinds.sparkapplication import SPARK_APPLICATION
 from signalbox.workload.kinds.statefulset import STATEFUL_SET
@@ -46,6 +48,7 @@ from signalbox.workload.kinds.trainjob import TRAIN_JOB
 from signalbox.workload.kinds.volcanocronjob import VOLCANO_CRON_JOB
 from signalbox.workload.kinds.volcanojob import VOLCANO_JOB
 from signalbox.workload.kinds.workflow import WORKFLOW
+from signalbox.workload.kinds.workflowtemplate import WORKFLOW_TEMPLATE
 from signalbox.workload.kinds.xgboostjob import XGBOOST_JOB, XGBOOST_OPERATOR_JOB
 
 
@@ -99,8 +102,11 @@ _PLAIN = _by_key(
         KAITO_WORKSPACE,
         KAITO_INFERENCE_SET,
         KAIWO_JOB,
+        RUNAI_JOB,
+        PATHWAYS_JOB,
         WORKFLOW,
         CRON_WORKFLOW,
+        WORKFLOW_TEMPLATE,
     )
 )
 
