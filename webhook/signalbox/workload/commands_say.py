@@ -1,7 +1,9 @@
 """What all that a container starts says together: what trains before the rest, or the server that it ends with."""
 
+from signalbox.workload.answering import probe, serves
 from signalbox.workload.command import program_name
 from signalbox.workload.containers import ContainerView
+from signalbox.workload.may_work import does_another
 from signalbox.workload.said import PRECEDENCE, Said, Strength
 from signalbox.workload.signs import Signs
 
@@ -24,29 +26,34 @@ def by_commands(container: ContainerView, ends: bool, signs: Signs) -> Said | No
         if best is None or _order(said) < _order(best):
             best = said
     trained = best is not None and best.trains and not best.background
-    if trained and not ends and server is None and _serves_at_last(container, signs):
+    if trained and not ends and server is None and _serves_at_last(container, best, signs):
         # `python train.py && gunicorn app:app`: whatever it is that answers then, it goes on for ever.
         return None
     if server is None or best is None or not best.trains:
         # It serves until it is stopped: whatever stood before it only prepared that.
         return server or best
-    if server.strength is not Strength.KNOWN and not best.background:
+    called_so = server.strength is not Strength.KNOWN and not best.background
+    if called_so and (ends or not serves(container, signs, probe(container, signs))):
+        # `python train.py && python serve.py` is training unless something asks it.
         return best
     # A server that comes last in what is to end by itself is no reason to overlook a run before it.
     return best if ends and (best.backed or best.strength is Strength.KNOWN) else server
 
 
-def _serves_at_last(container: ContainerView, signs: Signs) -> bool:
-    """Whether the last of several programs is one that serves, be it a model or a page."""
+def _serves_at_last(container: ContainerView, trained: Said | None, signs: Signs) -> bool:
+    """Whether the last of several programs is one that serves, be it a model or a page, or one beside a port or probe."""
     last = container.started[-1]
     target = last.target
-    if len(container.started) < _SEVERAL or target is None or last.invocation.background:
+    if len(container.started) < _SEVERAL or target is None or last.invocation.background or container.said[-1] is trained:
         return False
     words = (program_name(target.name).lower(), *last.invocation.words[target.at + 1 : target.at + 2])
     if words[-1] in signs.commands.asks:
         return False
     saying = signs.types.of_module(target.name.lower()) if target.role == "module" else signs.types.of_command(words)
-    return saying is not None and saying.says == "inference"
+    if saying is not None:
+        return saying.says == "inference"
+    tool = target.role == "program" and target.name in signs.commands.utilities
+    return not tool and not does_another(container, signs) and serves(container, signs, probe(container, signs))
 
 
 def _serves(said: Said) -> bool:

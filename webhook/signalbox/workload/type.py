@@ -44,9 +44,13 @@ def infer_type(view: "WorkloadView") -> Judgement:
     by: ContainerView | None = None
     taken_back = False
     speakers = _speakers(view)
-    for container in speakers:
-        said, _, by_name = decide(container, view)
+    decided = [(container, decide(container, view)) for container in speakers]
+    served = kind.runs == "forever" and any(_is_served(container, one.said) for container, one in decided)
+    for container, (said, _, by_name) in decided:
         taken_back = taken_back or by_name
+        if served and container.role != "container" and said is not None and said.trains:
+            # What prepares a server, or stands beside it, is not what the whole is for.
+            continue
         if said is not None and (best is None or _order(said) < _order(best)):
             best, by = said, container
     if best is None and kind.named_by is not None:
@@ -90,6 +94,10 @@ def heard(view: "WorkloadView") -> Iterator[Heard]:
     if (made_for := _meant_for(view)) is not None:
         evidence = _made_for(view)
         yield Heard(Said(Saying(made_for, evidence.note), evidence, Strength.WEAK))
+
+
+def _is_served(container: ContainerView, said: Said | None) -> bool:
+    return container.role == "container" and said is not None and said.saying.says == "inference"
 
 
 def _order(said: Said) -> tuple[bool, int]:
