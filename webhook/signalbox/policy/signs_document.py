@@ -251,6 +251,7 @@ class CheckpointNameEntry(_Entry):
         "saver",
         "upload",
         "made-model",
+        "unsaved",
         "mounter",
         "remote-copier",
         "file",

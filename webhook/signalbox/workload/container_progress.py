@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 # More of the same says nothing new.
 _MOST = 16
 _SWITCHED_OFF = ("0", "-1", "no", "false", "none", "off", "never")
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_OFTEN = frozenset(
+    {"freq", "frequency", "interval", "intervals", "every", "step", "steps", "epochs", "iters", "iterations", "strategy"}
+)
 _WHEN_SAVING = ("output-when-saving", "output-when-named")
 _MAY_SAVE = "a folder that outlives the Pod; nothing says that progress is saved there"
 _MAY_BE_READ = "a file of a model, which may as well be one that is read"
@@ -92,14 +96,22 @@ class _Told:
         self.lost: list[str] = []
         self.unread: list[Found] = []
         self._find: Find | None = None
+        never: Found | None = None
+        often = False
         for meaning, value, folder, seen in container.saving:
             role = meaning.role
+            on = not _is_off(value)
+            if (role == "unsaved" and on) or (role == "output" and value.lower() == "false" and _is_save(seen.value)):
+                self.off = Found("none", Evidence(seen.path, seen.value, _NOTHING_SAVED))
+                return
             # A switch may bring the place along: `--save-checkpoint runs/last.pt`.
             if role == "frequency" or (role == "switch" and "/" not in value):
-                on = value.lower() not in _SWITCHED_OFF
                 if role == "switch" and not on:
                     self.off = Found("none", Evidence(seen.path, seen.value, _NOTHING_SAVED))
                     return
+                if role == "frequency" and _says_how_often(seen.value):
+                    never = never or (None if on else Found("none", Evidence(seen.path, seen.value, _NOTHING_SAVED)))
+                    often = often or on
                 self.saves = self.saves or on
             elif role == "upload":
                 self._sort_in_upload(value, seen)
@@ -113,6 +125,9 @@ class _Told:
                 place = Place("durable", "object store") if bucket else self.find(value, folder)
                 if place is not None:
                     self._sort_in(meaning, value, folder, place, seen)
+        if never is not None and not often:
+            # `save_freq=-1`
+            self.off = never
         if self.saves:
             self.maybe = []
 
@@ -227,6 +242,22 @@ def _by_mounts(told: _Told) -> tuple[list[Found], list[Found]]:
             written += of_run
             finished += of_model
     return written, finished
+
+
+def _is_off(value: str) -> bool:
+    """Whether a value turns something off, with the unit it may have: ``0ep``, ``-1``, ``none``."""
+    value = value.lower()
+    return value in _SWITCHED_OFF or value.rstrip(_LETTERS) in ("0", "-1")
+
+
+def _is_save(shown: str) -> bool:
+    """Whether a setting is called ``save`` and nothing else."""
+    return shown.partition("=")[0].lstrip("-+").rpartition(".")[2].lower() == "save"
+
+
+def _says_how_often(shown: str) -> bool:
+    """Whether a setting says after how much something is saved, and not how many are kept."""
+    return not _OFTEN.isdisjoint(name_words(shown[:MAX_NAME].partition("=")[0]))
 
 
 def _saves_by_itself(started: Started, signs: Signs) -> bool:

@@ -18,6 +18,7 @@ Role = Literal[
     "configuration",
     "upload",
     "made-model",
+    "unsaved",
     "",
 ]
 ReadBack = Literal["resume", "load", "anew", ""]
@@ -116,6 +117,8 @@ def _work_out(name: str, signs: Signs) -> Meaning | None:
 def _role(name: str, whole: str, last: str, signs: CheckpointSigns) -> Role:
     if whole in signs.switches or last in signs.switches:
         return "switch"
+    if whole in signs.unsaved or last in signs.unsaved:
+        return "unsaved"
     if whole in signs.uploads or last in signs.uploads:
         return "upload"
     if whole in signs.made_models or last in signs.made_models:

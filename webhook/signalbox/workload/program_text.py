@@ -53,6 +53,7 @@ _LONGEST_CALL = 512
 _MOST_ARGUMENTS = 32
 _BRACKET = re.compile(r"[()]")
 _SAVES = Meaning(None, None, False, False, False, "output")
+_SWITCHED = Meaning(None, None, False, False, False, "switch")
 _LONGEST_NAME = 64
 
 
@@ -68,6 +69,9 @@ def saved_in(text: str, env: Mapping[str, str], signs: Signs) -> Iterator[tuple[
     What says so is no more than that: beside it in its line may stand a secret.
     """
     text = _bare(text)
+    for name in signs.checkpoint.switches:
+        if f"{name}=False" in text:
+            yield _SWITCHED, "false", f"{name}=False"
     only_read = _only_read(text, signs)
     known: dict[str, str] = {}
     for given in islice(_GIVEN.finditer(text), _MOST):

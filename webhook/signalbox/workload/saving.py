@@ -20,7 +20,7 @@ _NO_PLACE = re.compile(r"(?:true|false|yes|no|none|null|auto|[-+]?\d++(?:\.\d*+)
 _CONFIGURATION_FILE = re.compile(r"[^\s=]+\.(?:ya?ml|json|toml|gin|cfg)\Z", re.IGNORECASE)
 _SETTING = re.compile(r"[A-Za-z_][\w.]*+=")
 _A_FILE = Meaning(None, None, False, False, False, "configuration")
-_WITHOUT_PLACE = ("frequency", "switch", "configuration", "upload", "made-model")
+_WITHOUT_PLACE = ("frequency", "switch", "configuration", "upload", "made-model", "unsaved")
 _ASSIGNS = ("export", "declare", "readonly")
 
 Setting = tuple[Meaning, str, str, Evidence]
@@ -149,14 +149,15 @@ def _options(started: Started, folder: str) -> Iterator[tuple[str, Setting]]:
         if not role or (role == "configuration" and option.at < started.at):
             # The launcher's own configuration (`accelerate launch --config_file`) is about processes.
             continue
-        if role == "upload" and not option.joined and (not value or value[:2] == "--"):
+        if role in ("upload", "unsaved") and not option.joined and (not value or value[:2] == "--"):
             value = "true"
         if not value or (not option.joined and value[:2] == "--"):
             continue
         if role == "configuration" and _SETTING.match(value):
             # `--config train.fp16=true` sets what a file would hold.
             continue
-        if role in _WITHOUT_PLACE or not _NO_PLACE.match(value):
+        # `save=False` says something too.
+        if role in _WITHOUT_PLACE or (role == "output" and value.lower() == "false") or not _NO_PLACE.match(value):
             yield (
                 option_name(started.name_of(option)),
                 (option.meaning, value, folder, Evidence(field(option.at), started.shown(option))),

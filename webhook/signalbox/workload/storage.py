@@ -45,6 +45,7 @@ LONGEST_PATH = 4096
 _MAX_LEVELS = 64
 # Nobody mounts a store there that is to outlive a Pod.
 _SCRATCH = ("/tmp/", "/var/tmp/", "/dev/shm/")  # noqa: S108
+_AN_ADDRESS = "an address that may be a store's"
 _MOUNTED_ELSEWHERE = Place("unknown", "another object may mount a volume there")
 
 
@@ -71,6 +72,9 @@ class Storage:
                 self._somewhere = True
             else:
                 self._mounts.setdefault(_normal(path), entry)
+        for path in container.template.everywhere:
+            if len(path) <= MAX_NAME:
+                self._mounts.setdefault(_normal(path), {"name": path, "mountPath": path})
 
     def find(self, where: str, folder: str = "") -> Place | None:
         """The place of a path or URL; None where it is neither. ``folder`` is the one it is relative to."""
@@ -125,9 +129,13 @@ class Storage:
             return Place("unknown", _NO_BUCKET, nameless=True)
         if scheme in ("http", "https"):
             host = rest.partition("/")[0].partition(":")[0].lower()
+            label = host.partition(".")[0]
+            first = (host, label, label.partition("-")[0])
             # A domain holds what ends in it; a name of one word is that of a host or service.
-            known = any(host.endswith("." + name) or name in (host, *host.split(".")[:1]) for name in signs.hosts)
-            return Place("durable", "object store") if known else None
+            if any(host.endswith("." + name) or name in first for name in signs.hosts):
+                return Place("durable", "object store")
+            # A file is fetched from there; a folder may be one of a store behind an address of somebody's own.
+            return None if "." in rest.rpartition("/")[2] or "/" not in rest.strip("/") else Place("unknown", _AN_ADDRESS)
         if is_placeholder(scheme):
             return Place("unknown", _PLACEHOLDER)
         return Place("unknown", f"{scheme}:// is no store that is known here")
@@ -239,6 +247,8 @@ class Storage:
     def _volume(self, name: str) -> tuple[str, JsonObject]:
         """A volume's source and what stands in it; empty where the template has no such volume."""
         found = self._view.volumes[self._container.template.path].get(name)
+        if found is None and (claim := self._container.template.everywhere.get(name)) is not None:
+            return "persistentVolumeClaim", claim
         return found or self._view.claimed_volumes.get(name, ("", {}))
 
 

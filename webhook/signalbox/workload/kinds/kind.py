@@ -66,6 +66,8 @@ class PodTemplate:
         its Pods only start the run or look after it, and take no part in it (RayJob's submitter).
     claims
         what its ``resourceClaims`` are for, by name, once that was asked.
+    everywhere
+        persistent volume claims that its controller mounts into each container, by the path.
     """
 
     path: Path
@@ -82,6 +84,7 @@ class PodTemplate:
     foreign: str = ""
     apart: bool = False
     claims: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
+    everywhere: Mapping[str, JsonObject] = field(default_factory=dict)
 
     @property
     def spec(self) -> JsonObject:
