@@ -24,6 +24,8 @@ _MOST_NODES = 20_000
 _MOST_TEMPLATES = 16
 _DEEPEST = 32
 
+# An operator's own tool may fill in the image.
+_OF_A_CONTAINER = frozenset({"image", "command", "args", "resources"})
 _COUNTS = (
     "replicas",
     "parallelism",
@@ -97,7 +99,7 @@ def _pod_specs(obj: Any) -> Iterator[Path]:
         if isinstance(here, dict):
             if "apiVersion" in here and "kind" in here:
                 continue
-            if any(isinstance(one, dict) and "image" in one for one in members(here.get("containers"))):
+            if any(isinstance(one, dict) and not _OF_A_CONTAINER.isdisjoint(one) for one in members(here.get("containers"))):
                 yield path
             elif len(path) < _DEEPEST:
                 waiting += [((*path, key), value) for key, value in here.items() if isinstance(key, str)]

@@ -25,6 +25,8 @@ _ON_STOP = frozenset({"EXIT", "TERM", "SIGTERM", "INT", "SIGINT", "0", "15", "2"
 MAX_DEPTH = 3
 # How far behind a program like `su` the text is looked for that it hands to a shell.
 _MAX_OPTIONS = 16
+# More scripts than one script writes.
+_MOST_FILES = 8
 # More variables than any program reads.
 MAX_VARIABLES = 2048
 
@@ -204,8 +206,16 @@ def _script(
     background: bool = False,
     repeated: bool = False,
 ) -> Iterator[Invocation]:
+    # What it writes to files: `cat > run.sh <<EOF`.
+    files: dict[str, str] = {}
     for command in read_script(text, env, budget):
         behind, again = background or command.background, repeated or command.looped
+        if command.document and command.into and len(files) < _MOST_FILES:
+            files[program_name(command.into)] = command.document
+        document = _started_file(command.words, files) if files and depth < MAX_DEPTH else None
+        if document is not None:
+            yield from _script(document, path, env, depth + 1, budget, behind, again)
+            continue
         read = Invocation(command.words, path, 0, (), behind, command.document, depth, (), again)
         if is_shell(command.words[0]):
             yield from _unwrapped(read, env, budget)
@@ -214,6 +224,13 @@ def _script(
             yield from _script(command.words[1], path, env, depth + 1, budget, True, True)
         else:
             yield read
+
+
+def _started_file(words: tuple[str, ...], files: dict[str, str]) -> str | None:
+    """The text of the script that a command starts, where the script that it stands in wrote it: read once."""
+    starts = is_shell(words[0]) or words[0] in ("source", ".")
+    name = next((word for word in words[1:] if word[:1] != "-"), "") if starts else words[0]
+    return files.pop(program_name(name), None)
 
 
 def _words(value: Any, env: Mapping[str, str], budget: Budget) -> list[str]:

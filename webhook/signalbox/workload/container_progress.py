@@ -8,199 +8,47 @@ store outlives the Pod, though it is written to its own disk.
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from signalbox.workload.command import program_name
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.copies import copied_beside
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.links import linked_elsewhere
-from signalbox.workload.meaning import Meaning
 from signalbox.workload.mentions import Mentions
 from signalbox.workload.named_mounts import artifacts_of, is_for_a_model, named_mounts
-from signalbox.workload.places import Find, Found, Workers, finder
-from signalbox.workload.said import Said, Strength
+from signalbox.workload.places import Found, Workers
 from signalbox.workload.saving import guessed_settings
-from signalbox.workload.signs import Signs
-from signalbox.workload.started import Started
-from signalbox.workload.storage import Place
-from signalbox.workload.vocabulary import MAX_NAME, name_words
+from signalbox.workload.saving_told import MAY_SAVE, MOST, Told, are, is_fine_tuning
 
 if TYPE_CHECKING:
     from signalbox.workload.view import WorkloadView
 
-# More of the same says nothing new.
-_MOST = 16
-_SWITCHED_OFF = ("0", "-1", "no", "false", "none", "off", "never")
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_OFTEN = frozenset(
-    {"freq", "frequency", "interval", "intervals", "every", "step", "steps", "epochs", "iters", "iterations", "strategy"}
-)
-_WHEN_SAVING = ("output-when-saving", "output-when-named")
-_MAY_SAVE = "a folder that outlives the Pod; nothing says that progress is saved there"
-_MAY_BE_READ = "a file of a model, which may as well be one that is read"
-_NOTHING_SAVED = "nothing is saved"
-_KEPT_ELSEWHERE = "its checkpoints are said to go to a place that is lost with the Pod"
-# Values of settings that say when a model is uploaded.
-_EVERY_ONE = ("checkpoint", "checkpoints", "all", "all_checkpoints")
-_STRATEGY = "hub_strategy"
-_UNSEEN_FILE = "a configuration file that is not in the manifest"
-
 
 def progress_of(container: ContainerView, view: "WorkloadView", workers: Workers) -> list[Found]:
     """Every place where a container keeps its progress, or may; none where nothing speaks of any."""
-    told = _Told(container, view, workers)
+    told = Told(container, view, workers)
     if told.off is not None:
         return [told.off]
     found, unread = told.places(), told.unread
-    if (container.mounts or told.maybe or view.trains) and _are(found, "none"):
+    if (container.mounts or told.maybe or view.trains) and are(found, "none"):
         by_names, unread = _by_names(told)
         found = by_names or found
-    if told.lost and _are(found, "ephemeral", "none"):
+    if told.lost and are(found, "ephemeral", "none"):
         copied = copied_beside(container, told.lost, view)
         found = found if copied is None else [Found(copied[0].kept, copied[1])]
-    if view.trains and _are(found, "ephemeral", "none"):
+    if view.trains and are(found, "ephemeral", "none"):
         found = list(artifacts_of(container, view.signs)) or found
-    if container.mounts and _are(found, "ephemeral", "none"):
+    if container.mounts and are(found, "ephemeral", "none"):
         linked = linked_elsewhere(container, view, told.lost)
         found = found if linked is None else [Found("unknown", linked)]
-    return found + unread if _are(found, "none") else found
+    return found + unread if are(found, "none") else found
 
 
-class _Told:
-    """What its options and variables say of saving, sorted by what it takes for each to count."""
-
-    def __init__(self, container: ContainerView, view: "WorkloadView", workers: Workers) -> None:
-        self.container = container
-        self.view = view
-        self.workers = workers
-        # What says that nothing is saved at all.
-        self.off: Found | None = None
-        self.saves = any(_saves_by_itself(started, view.signs) for started in container.started)
-        self.writes = False
-        # The setting by which a model is uploaded, and when that is done.
-        self.uploaded: tuple[str, Evidence] | None = None
-        self.when_uploaded = ""
-        # Whether the model that is made has a name of its own.
-        self.makes = False
-        # Places that are called the run's checkpoints, by how they are kept.
-        self.called: list[Found] = []
-        self.written: list[Found] = []
-        # Folders that a run saves to, and a tool that tunes may only read.
-        self.folders: list[Found] = []
-        # Files of a model's state.
-        self.models: list[Found] = []
-        # Outputs that count once something says that progress is saved.
-        self.when_saving: list[Found] = []
-        # Folders that may be read as well as written (`MODEL_DIR`), where nothing says that progress is saved.
-        self.maybe: list[tuple[Place, Evidence, str]] = []
-        # Places that are gone with the Pod, as the program would find them.
-        self.lost: list[str] = []
-        self.unread: list[Found] = []
-        self._find: Find | None = None
-        never: Found | None = None
-        often = False
-        for meaning, value, folder, seen in container.saving:
-            role = meaning.role
-            on = not _is_off(value)
-            if (role == "unsaved" and on) or (role == "output" and value.lower() == "false" and _is_save(seen.value)):
-                self.off = Found("none", Evidence(seen.path, seen.value, _NOTHING_SAVED))
-                return
-            # A switch may bring the place along: `--save-checkpoint runs/last.pt`.
-            if role == "frequency" or (role == "switch" and "/" not in value):
-                if role == "switch" and not on:
-                    self.off = Found("none", Evidence(seen.path, seen.value, _NOTHING_SAVED))
-                    return
-                if role == "frequency" and _says_how_often(seen.value):
-                    never = never or (None if on else Found("none", Evidence(seen.path, seen.value, _NOTHING_SAVED)))
-                    often = often or on
-                self.saves = self.saves or on
-            elif role == "upload":
-                self._sort_in_upload(value, seen)
-            elif role == "made-model":
-                self.makes = True
-            elif role == "configuration":
-                self.unread.append(Found("unknown", Evidence(seen.path, seen.value, _UNSEEN_FILE)))
-            else:
-                # A bucket is mostly given by its bare name.
-                bucket = role == "bucket" and "/" not in value
-                place = Place("durable", "object store") if bucket else self.find(value, folder)
-                if place is not None:
-                    self._sort_in(meaning, value, folder, place, seen)
-        if never is not None and not often:
-            # `save_freq=-1`
-            self.off = never
-        if self.saves:
-            self.maybe = []
-
-    @property
-    def find(self) -> Find:
-        """What says where the container's paths lead to."""
-        if self._find is None:
-            self._find = finder(self.container, self.view, self.workers)
-        return self._find
-
-    def _sort_in(self, meaning: Meaning, value: str, folder: str, place: Place, seen: Evidence) -> None:
-        role, signs = meaning.role, self.view.signs
-        found = Found(place.kept, Evidence(seen.path, seen.value, place.note))
-        named = role in _WHEN_SAVING and _is_named(value, signs)
-        written = role not in _WHEN_SAVING or (meaning.written_by and self.view.framework.state in meaning.written_by)
-        written = written or (role == "output-when-named" and named)
-        self.writes = self.writes or role == "output"
-        if role == "place" and _is_of_a_model(value, signs):
-            self.models.append(found)
-            return
-        if place.kept == "ephemeral" and len(self.lost) < _MOST:
-            self.lost.append(value if value[:1] == "/" or not folder else f"{folder}/{value}")
-        if meaning.root and not written and not _is_for_runs(value, signs):
-            found = found.doubted(_MAY_SAVE)
-        if role in ("place", "folder", "bucket"):
-            self.called.append(found)
-        (self.folders if role == "folder" else self.written if written else self.when_saving).append(found)
-        if role == "output-when-named" and not written and place.kept == "durable":
-            self.maybe.append((place, seen, value))
-
-    def _sort_in_upload(self, value: str, seen: Evidence) -> None:
-        """A setting by which the model is uploaded, or that says when."""
-        value = value.lower()
-        if seen.value.lstrip("-").lower().replace("-", "_").startswith(_STRATEGY):
-            self.when_uploaded = value
-        elif value not in _SWITCHED_OFF:
-            self.uploaded = (value, seen)
-
-    def _of_upload(self) -> list[Found]:
-        """What is uploaded: with every checkpoint, or the model alone."""
-        if self.uploaded is None:
-            return []
-        value, seen = self.uploaded
-        if value in _EVERY_ONE or self.when_uploaded in _EVERY_ONE:
-            return [Found("durable", Evidence(seen.path, seen.value, "uploaded with every checkpoint"))]
-        note = "the model is uploaded; nothing says that what it takes to go on is"
-        return [Found("durable", Evidence(seen.path, seen.value, note), finished=True)]
-
-    def places(self) -> list[Found]:
-        """Those that count."""
-        found = self.written + self._of_upload()
-        if self.called and _are(self.called, "ephemeral") and not any(map(_is_fine_tuning, self.container.said)):
-            # What it is told of its checkpoints says more than where its results go.
-            found = [one if one.finished else one.doubted(_KEPT_ELSEWHERE) for one in found]
-        # A tool that tunes a model that exists reads it from its checkpoint folder, and writes elsewhere.
-        if self.folders and not (self.writes and any(map(_tunes, self.container.said))):
-            found += self.folders
-        if self.models and not self.writes:
-            found += self.models if self.saves else [one.doubted(_MAY_BE_READ) for one in self.models]
-        if self.saves:
-            found += self.when_saving if _are(found, "none") else []
-        elif self.makes and _are(found, "none"):
-            found += [one.of_a_finished_model() for one in self.when_saving]
-        return found
-
-
-def _by_names(told: _Told) -> tuple[list[Found], list[Found]]:
+def _by_names(told: Told) -> tuple[list[Found], list[Found]]:
     """What names say where no option does, and what cannot be seen. They beat that, but for the name of a finished model."""
     container, view = told.container, told.view
     trains = view.trains
     # What somebody called it makes no place of a volume, nor takes one away.
     by_type = view.type.state == "fine-tuning" and not view.type.thin
-    tunes = trains and (by_type or any(map(_is_fine_tuning, container.said)))
+    tunes = trains and (by_type or any(map(is_fine_tuning, container.said)))
     # What is tuned is read from such folders.
     guessed = _guessed(told) if trains and not tunes else []
     if any(one.kept == "durable" for one in guessed):
@@ -214,23 +62,23 @@ def _by_names(told: _Told) -> tuple[list[Found], list[Found]]:
         if trains and is_for_a_model(value, container, view, mentions):
             written.append(Found(place.kept, Evidence(seen.path, seen.value, place.note)).of_a_finished_model())
         else:
-            unread.append(Found("unknown", Evidence(seen.path, seen.value, _MAY_SAVE)))
+            unread.append(Found("unknown", Evidence(seen.path, seen.value, MAY_SAVE)))
     if written or unread:
         return written, unread
     return (finished if finished and trains else guessed), unread
 
 
-def _guessed(told: _Told) -> list[Found]:
+def _guessed(told: Told) -> list[Found]:
     """Folders for checkpoints that options lead to which are not known."""
     guessed: list[Found] = []
-    for value, folder, seen in islice(guessed_settings(told.container, told.view.signs), _MOST):
+    for value, folder, seen in islice(guessed_settings(told.container, told.view.signs), MOST):
         place = told.find(value, folder)
         if place is not None:
             guessed.append(Found(place.kept, Evidence(seen.path, seen.value, place.note)))
     return guessed
 
 
-def _by_mounts(told: _Told) -> tuple[list[Found], list[Found]]:
+def _by_mounts(told: Told) -> tuple[list[Found], list[Found]]:
     """Volumes of its own, and of the workers it starts, that are named for what a run writes, and for a finished model."""
     written: list[Found] = []
     finished: list[Found] = []
@@ -242,57 +90,3 @@ def _by_mounts(told: _Told) -> tuple[list[Found], list[Found]]:
             written += of_run
             finished += of_model
     return written, finished
-
-
-def _is_off(value: str) -> bool:
-    """Whether a value turns something off, with the unit it may have: ``0ep``, ``-1``, ``none``."""
-    value = value.lower()
-    return value in _SWITCHED_OFF or value.rstrip(_LETTERS) in ("0", "-1")
-
-
-def _is_save(shown: str) -> bool:
-    """Whether a setting is called ``save`` and nothing else."""
-    return shown.partition("=")[0].lstrip("-+").rpartition(".")[2].lower() == "save"
-
-
-def _says_how_often(shown: str) -> bool:
-    """Whether a setting says after how much something is saved, and not how many are kept."""
-    return not _OFTEN.isdisjoint(name_words(shown[:MAX_NAME].partition("=")[0]))
-
-
-def _saves_by_itself(started: Started, signs: Signs) -> bool:
-    target = started.target
-    return target is not None and target.role != "code" and program_name(target.name) in signs.checkpoint.savers
-
-
-def _are(found: list[Found], *kept: str) -> bool:
-    return all(one.kept in kept for one in found)
-
-
-def _is_of_a_model(value: str, signs: Signs) -> bool:
-    """Whether a place is a web address, or a file of a model's state that is not named for what a run saves."""
-    if value[:4].lower() == "http":
-        return True
-    stem, dot, ending = value.rpartition("/")[2].rpartition(".")
-    return dot != "" and ending.lower() in signs.checkpoint.files and not _is_named(stem, signs)
-
-
-def _is_for_runs(value: str, signs: Signs) -> bool:
-    """Whether a folder on the way is named for what runs write: ``/data/runs/a``."""
-    known = signs.checkpoint
-    words = [set(name_words(folder)) for folder in value[-MAX_NAME:].split("/")]
-    return any(not known.mounts.isdisjoint(one) and known.mounts_never.isdisjoint(one) for one in words)
-
-
-def _is_named(value: str, signs: Signs) -> bool:
-    """Whether a folder is named for what a run saves: ``/fsx/run/checkpoints``."""
-    last = value.rstrip("/").rpartition("/")[2]
-    return len(last) <= MAX_NAME and not signs.checkpoint.subjects.isdisjoint(name_words(last))
-
-
-def _is_fine_tuning(said: Said | None) -> bool:
-    return said is not None and said.saying.says == "fine-tuning"
-
-
-def _tunes(said: Said | None) -> bool:
-    return said is not None and said.saying.says == "fine-tuning" and said.strength is Strength.KNOWN

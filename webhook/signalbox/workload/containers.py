@@ -11,7 +11,7 @@ from signalbox.workload.budget import CODE_CHARACTER, MOUNT, Budget
 from signalbox.workload.command import Invocation, Variable, literal_env, read_variables
 from signalbox.workload.kinds.kind import PodTemplate, Program, mapping, members
 from signalbox.workload.program_says import what_it_says
-from signalbox.workload.programs import is_command_line, read_programs, read_variable, starts_what_it_is_told
+from signalbox.workload.programs import is_command_line, read_programs, read_variable, starts_what_it_is_told, with_copier
 from signalbox.workload.said import Said
 from signalbox.workload.saving import Setting, saving_settings
 from signalbox.workload.shell import TESTS
@@ -227,7 +227,9 @@ class ContainerView:
         paths = (None, None) if own is None else (own.command, own.args)
         found = []
         tests = []
-        for invocation, target in read_programs(self.body, self.path, self._env, *paths, signs.commands, budget):
+        for invocation, target in read_programs(
+            with_copier(self.body, signs), self.path, self._env, *paths, signs.commands, budget
+        ):
             if invocation.words[0] in TESTS:
                 tests.append(invocation)
                 continue

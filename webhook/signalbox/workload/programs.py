@@ -32,6 +32,17 @@ def read_programs(
             yield invocation, target
 
 
+def with_copier(body: JsonObject, signs: Signs) -> JsonObject:
+    """A container whose image runs the copier that it is called after (`rclone/rclone`): as if that stood before its ``args``."""
+    args, image = body.get("args"), body.get("image")
+    if body.get("command") or not isinstance(args, list) or not args or not isinstance(image, str):
+        return body
+    name = image.partition("@")[0].rpartition("/")[2].partition(":")[0].lower().removesuffix("-cli")
+    if any(copier.partition(" ")[0] == name for copier in signs.checkpoint.copiers):
+        return {**body, "args": [name, *args]}
+    return body
+
+
 def read_variable(
     text: str, path: Path, env: Mapping[str, str], signs: CommandSigns, budget: Budget
 ) -> Iterator[tuple[Invocation, Target | None]]:

@@ -56,13 +56,14 @@ _TALK = frozenset({"echo", "printf", "true", "false"})
 
 class ShellCommand(NamedTuple):
     """One simple command: its words, whether the script goes on without waiting for it, its here-document, whether it stands in
-    a loop.
+    a loop, and the file that it writes to.
     """
 
     words: tuple[str, ...]
     background: bool = False
     document: str = ""
     looped: bool = False
+    into: str = ""
 
 
 def read_script(text: str, env: Mapping[str, str], budget: Budget) -> Iterator[ShellCommand]:
@@ -75,8 +76,8 @@ def read_script(text: str, env: Mapping[str, str], budget: Budget) -> Iterator[S
         return variables[name] if name in variables else env.get(name)
 
     words: list[str] = []
-    stop = document = ""
-    skip_target = False
+    stop = document = into = ""
+    skip_target = writes = False
     loops = at = 0
     while at < len(text) and budget.pay(STEP):
         if not words and not stop and not skip_target:
@@ -98,6 +99,7 @@ def read_script(text: str, env: Mapping[str, str], budget: Budget) -> Iterator[S
         if kind == "word":
             if skip_target:
                 skip_target = False
+                into = _unquoted(token.group("word"), known, budget) if writes else into
             elif len(words) < MAX_WORDS and budget.pay(WORD):
                 word = token.group("word")
                 found = _unquoted(word, known, budget)
@@ -113,19 +115,21 @@ def read_script(text: str, env: Mapping[str, str], budget: Budget) -> Iterator[S
                 loops = _loops(words, loops)
                 command = _command(words, variables, budget)
                 if command:
-                    yield ShellCommand(command, kind == "background", document, loops > 0)
+                    yield ShellCommand(command, kind == "background", document, loops > 0, into)
                 words = []
+                into = ""
             document = "" if new_line else document
             skip_target = False
         elif kind == "redirect":
             # `2>&1` is complete in itself, `> file` takes the next word with it.
             skip_target = token.group("redirect")[-1] in "<>&|"
+            writes = token.group("redirect") == ">"
         elif kind == "stop" or kind == "heredoc":
             stop = token.group("stop")
     loops = _loops(words, loops)
     command = _command(words, variables, budget)
     if command:
-        yield ShellCommand(command, False, document, loops > 0)
+        yield ShellCommand(command, False, document, loops > 0, into)
 
 
 def _loops(words: list[str], loops: int) -> int:
