@@ -33,7 +33,7 @@ def read_programs(
 
 
 def with_copier(body: JsonObject, signs: Signs) -> JsonObject:
-    """A container whose image runs the copier that it is called after (`rclone/rclone`): as if that stood before its ``args``."""
+    """A container whose image runs the copier that it is called after (`rclone/rclone`): as if it stood before ``args``."""
     args, image = body.get("args"), body.get("image")
     if body.get("command") or not isinstance(args, list) or not args or not isinstance(image, str):
         return body
