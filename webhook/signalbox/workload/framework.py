@@ -52,7 +52,11 @@ def infer_framework(view: "WorkloadView") -> Judgement:
 def _of_container(container: ContainerView, signs: Signs) -> _Found | None:
     frameworks = signs.frameworks
     best: _Found | None = None
-    for started in container.started:
+    trains = any(said is not None and said.trains for said in container.said)
+    for started, said in zip(container.started, container.said, strict=True):
+        if trains and said is not None and said.saying.says == "inference":
+            # A server that a run asks (`vllm serve … & torchrun train.py`).
+            continue
         best = _lower(best, _of_started(started, signs))
     image = container.image
     if image:
@@ -85,7 +89,9 @@ def _of_started(started: Started, signs: Signs) -> _Found | None:
         saying = frameworks.of_command((name.lower(), *words[target.at + 1 : target.at + 2])) if name else None
         best = _lower(best, _found(saying, path, name))
         if target.role == "script":
-            best = _lower(best, _found(frameworks.of_name(name.rpartition(".")[0] or name), path, target.name))
+            folder = program_name(target.name.rpartition("/")[0]).lower()
+            of_script = frameworks.of_name(name.rpartition(".")[0] or name) or (frameworks.of_name(folder) if folder else None)
+            best = _lower(best, _found(of_script, path, target.name))
     # A launcher's own options count too: `accelerate launch --use_deepspeed`.
     for option in started.options:
         saying = option.meaning.framework
