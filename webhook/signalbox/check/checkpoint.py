@@ -51,6 +51,7 @@ from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.policy.mode import Mode
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.labels import CHECKPOINT_URI
+from signalbox.workload.saving_told import NOTHING_SAVED
 from signalbox.workload.view import WorkloadView
 
 
@@ -84,11 +85,14 @@ def run(subject: CheckSubject, parameters: CheckpointParameters) -> list[Problem
         return _unread(view, parameters) if state == "durable" and parameters.unread != "pass" else []
     why, evidence = _interruption(view)
     doubt = "may start over" if state == "unknown" else "would start over"
+    off = next((seen.value for seen in checkpoint.evidence if seen.note == NOTHING_SAVED), "")
     return [
         Problem(
-            f"{why}, and this run {doubt}: {_SEEN[state]}",
+            f"{why}, and this run {doubt}: {'saving is turned off.' if off else _SEEN[state]}",
             evidence=(*evidence, *checkpoint.evidence),
-            fix=_fix(view, state),
+            fix=Fix(f"let it save as it goes, where that outlives the Pod: {off} turns that off.")
+            if off
+            else _fix(view, state),
             key="checkpoint",
             at_most=at_most,
         )

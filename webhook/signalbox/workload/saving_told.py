@@ -26,7 +26,7 @@ _OFTEN = frozenset(
 _WHEN_SAVING = ("output-when-saving", "output-when-named")
 MAY_SAVE = "a folder that outlives the Pod; nothing says that progress is saved there"
 _MAY_BE_READ = "a file of a model, which may as well be one that is read"
-_NOTHING_SAVED = "nothing is saved"
+NOTHING_SAVED = "nothing is saved"
 _KEPT_ELSEWHERE = "its checkpoints are said to go to a place that is lost with the Pod"
 # Values of settings that say when a model is uploaded.
 _EVERY_ONE = ("checkpoint", "checkpoints", "all", "all_checkpoints")
@@ -71,15 +71,15 @@ class Told:
             role = meaning.role
             on = not _is_off(value)
             if (role == "unsaved" and on) or (role == "output" and value.lower() == "false" and _is_save(seen.value)):
-                self.off = Found("none", Evidence(seen.path, seen.value, _NOTHING_SAVED))
+                self.off = Found("none", Evidence(seen.path, seen.value, NOTHING_SAVED))
                 return
             # A switch may bring the place along: `--save-checkpoint runs/last.pt`.
             if role == "frequency" or (role == "switch" and "/" not in value):
                 if role == "switch" and not on:
-                    self.off = Found("none", Evidence(seen.path, seen.value, _NOTHING_SAVED))
+                    self.off = Found("none", Evidence(seen.path, seen.value, NOTHING_SAVED))
                     return
                 if role == "frequency" and _says_how_often(seen.value):
-                    never = never or (None if on else Found("none", Evidence(seen.path, seen.value, _NOTHING_SAVED)))
+                    never = never or (None if on else Found("none", Evidence(seen.path, seen.value, NOTHING_SAVED)))
                     often = often or on
                 self.saves = self.saves or on
             elif role == "upload":
