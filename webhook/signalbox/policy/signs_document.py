@@ -252,6 +252,7 @@ class CheckpointNameEntry(_Entry):
         "upload",
         "made-model",
         "unsaved",
+        "store-type",
         "mounter",
         "remote-copier",
         "file",

@@ -19,6 +19,7 @@ Role = Literal[
     "upload",
     "made-model",
     "unsaved",
+    "store-type",
     "",
 ]
 ReadBack = Literal["resume", "load", "anew", ""]
@@ -119,6 +120,8 @@ def _role(name: str, whole: str, last: str, signs: CheckpointSigns) -> Role:
         return "switch"
     if whole in signs.unsaved or last in signs.unsaved:
         return "unsaved"
+    if whole in signs.store_types or last in signs.store_types:
+        return "store-type"
     if whole in signs.uploads or last in signs.uploads:
         return "upload"
     if whole in signs.made_models or last in signs.made_models:

@@ -20,7 +20,7 @@ _NO_PLACE = re.compile(r"(?:true|false|yes|no|none|null|auto|[-+]?\d++(?:\.\d*+)
 _CONFIGURATION_FILE = re.compile(r"[^\s=]+\.(?:ya?ml|json|toml|gin|cfg)\Z", re.IGNORECASE)
 _SETTING = re.compile(r"[A-Za-z_][\w.]*+=")
 _A_FILE = Meaning(None, None, False, False, False, "configuration")
-_WITHOUT_PLACE = ("frequency", "switch", "configuration", "upload", "made-model", "unsaved")
+_WITHOUT_PLACE = ("frequency", "switch", "configuration", "upload", "made-model", "unsaved", "store-type")
 _ASSIGNS = ("export", "declare", "readonly")
 
 Setting = tuple[Meaning, str, str, Evidence]

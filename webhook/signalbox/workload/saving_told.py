@@ -65,6 +65,10 @@ class Told:
         self.lost: list[str] = []
         self.unread: list[Found] = []
         self._find: Find | None = None
+        self.stored = any(
+            meaning.role == "store-type" and value.lower() in view.signs.checkpoint.schemes
+            for meaning, value, _, _ in container.saving
+        )
         never: Found | None = None
         often = False
         for meaning, value, folder, seen in container.saving:
@@ -86,11 +90,13 @@ class Told:
                 self._sort_in_upload(value, seen)
             elif role == "made-model":
                 self.makes = True
+            elif role == "store-type":
+                continue
             elif role == "configuration":
                 self.unread.append(Found("unknown", Evidence(seen.path, seen.value, _UNSEEN_FILE)))
             else:
                 # A bucket is mostly given by its bare name.
-                bucket = (role == "bucket" and "/" not in value) or _is_in_a_bucket(value, seen.value, view.signs)
+                bucket = (role == "bucket" and "/" not in value) or self._is_in_a_bucket(value, seen.value)
                 place = Place("durable", "object store") if bucket else self.find(value, folder)
                 if place is not None:
                     self._sort_in(meaning, value, folder, place, seen)
@@ -124,8 +130,20 @@ class Told:
         if role in ("place", "folder", "bucket"):
             self.called.append(found)
         (self.folders if role == "folder" else self.written if written else self.when_saving).append(found)
-        if role == "output-when-named" and not written and place.kept == "durable":
-            self.maybe.append((place, seen, value))
+        if role in _WHEN_SAVING and not written and place.kept == "durable":
+            folder, _, file = value.rpartition("/")
+            if role == "output-when-named":
+                self.maybe.append((place, seen, value))
+            elif "." in file:
+                # Of a file the folder counts that it is in.
+                self.maybe.append((place, seen, folder))
+
+    def _is_in_a_bucket(self, value: str, shown: str) -> bool:
+        """Whether a relative path is in a bucket, by what it is called (``--output_gcs_path``) or what stands beside it."""
+        if value[:1] in ("/", ".", "~", "$") or "://" in value:
+            return False
+        name = shown[:MAX_NAME].partition("=")[0].lower().replace("-", "_")
+        return self.stored or not self.view.signs.checkpoint.schemes.isdisjoint(name.split("_"))
 
     def _sort_in_upload(self, value: str, seen: Evidence) -> None:
         """A setting by which the model is uploaded, or that says when."""
@@ -177,13 +195,6 @@ def _says_how_often(shown: str) -> bool:
 def _is_save(shown: str) -> bool:
     """Whether a setting is called ``save`` and nothing else."""
     return shown.partition("=")[0].lstrip("-+").rpartition(".")[2].lower() == "save"
-
-
-def _is_in_a_bucket(value: str, shown: str, signs: Signs) -> bool:
-    """Whether a relative path is one in a bucket by what it is called: ``--output_gcs_path runs/a``."""
-    if value[:1] in ("/", ".", "~", "$") or "://" in value:
-        return False
-    return not signs.checkpoint.schemes.isdisjoint(shown[:MAX_NAME].partition("=")[0].lower().replace("-", "_").split("_"))
 
 
 def _saves_by_itself(started: Started, signs: Signs) -> bool:
