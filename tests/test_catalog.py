@@ -52,6 +52,66 @@ def pod(**spec: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {**pod_spec(gpu_job()), **spec}}
 
 
+def train_job(**resources: Any) -> dict[str, Any]:
+    trainer = {"numNodes": 2, "resourcesPerNode": resources}
+    metadata = {"name": "t", "namespace": "research"}
+    spec = {"runtimeRef": {"name": "torch"}, "trainer": trainer}
+    return {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": metadata, "spec": spec}
+
+
+# gpu-requests
+
+
+def dynamo_graph(**resources: Any) -> dict[str, Any]:
+    metadata = {"name": "chat", "namespace": "research"}
+    spec = {"services": {"decode": {"resources": resources}}}
+    return {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "metadata": metadata, "spec": spec}
+
+
+def nim_service(**resources: Any) -> dict[str, Any]:
+    metadata = {"name": "chat", "namespace": "research"}
+    return {
+        "apiVersion": "apps.nvidia.com/v1alpha1",
+        "kind": "NIMService",
+        "metadata": metadata,
+        "spec": {"resources": resources},
+    }
+
+
+@pytest.mark.parametrize(
+    ("make", "gpu"), [(train_job, "nvidia.com/gpu"), (dynamo_graph, "gpu"), (nim_service, "nvidia.com/gpu")]
+)
+def test_fields_that_become_limits_and_requests_are_held_to_the_same(make: Any, gpu: str) -> None:
+    assert not problems("gpu-requests", make(limits={gpu: "2"}))
+    assert not problems("gpu-requests", make(limits={gpu: "2"}, requests={gpu: "2"}))
+    assert not problems("gpu-requests", make(limits={gpu: "${GPUS}"}, requests={gpu: "2"}))
+    for resources in ({"limits": {gpu: "2"}, "requests": {gpu: "1"}}, {"requests": {gpu: "1"}}, {"limits": {gpu: "0.5"}}):
+        manifest = make(**resources)
+        found = problems("gpu-requests", manifest)
+        assert len(found) == 1
+        assert not problems("gpu-requests", apply_fixes(manifest, list(found.values())))
+
+
+def test_a_mismatch_of_a_field_is_told_by_the_field() -> None:
+    (found,) = problems("gpu-requests", train_job(limits={"nvidia.com/gpu": 2}, requests={"nvidia.com/gpu": 1})).values()
+    assert found.message.startswith("spec.trainer.resourcesPerNode has a limit of 2 nvidia.com/gpu but requests 1;")
+    (found,) = problems("gpu-requests", dynamo_graph(limits={"gpu": "2"}, requests={"gpu": "1"})).values()
+    assert found.message.startswith("spec.services.decode.resources has a limit of 2 nvidia.com/gpu but requests 1;")
+    # Its field holds text.
+    assert [edit.value for edit in found.fix.edits] == ["2"]
+
+
+def test_wrapped_fields_keep_their_key_wherever_they_stand() -> None:
+    def wrapped(*before: Any) -> dict[str, Any]:
+        made = train_job(requests={"nvidia.com/gpu": 1})
+        spec = {"components": [*before, {"template": made}]}
+        metadata = {"name": "aw", "namespace": "research"}
+        return {"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": metadata, "spec": spec}
+
+    service = {"template": {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}}}
+    assert problems("gpu-requests", wrapped()).keys() == problems("gpu-requests", wrapped(service)).keys() != set()
+
+
 # time-limits
 
 

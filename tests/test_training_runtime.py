@@ -159,6 +159,16 @@ def test_no_fix_writes_into_a_runtime() -> None:
     assert apply_fixes(train_job(), found) == train_job()
 
 
+def test_a_mismatch_in_a_runtime_names_the_runtime() -> None:
+    odd = TORCH.replace("limits: {nvidia.com/gpu: 8, cpu: 4}", "limits: {nvidia.com/gpu: 8}, requests: {nvidia.com/gpu: 4}")
+    rule = "rules: [{name: g, check: gpu-requests, mode: enforce}]"
+    (found,) = judged(setup(policy(rule), cluster=cluster(odd)), request(train_job())).findings
+    assert found.message.startswith("node of ClusterTrainingRuntime torch-distributed has a limit of 8 nvidia.com/gpu but")
+    assert found.fix.text == "change it in ClusterTrainingRuntime torch-distributed."
+    own = train_job(resourcesPerNode={"limits": {"nvidia.com/gpu": 8}})
+    assert not judged(setup(policy(rule), cluster=cluster(odd)), request(own)).findings
+
+
 def test_nothing_is_injected_into_a_runtime() -> None:
     inject = """
 inject:

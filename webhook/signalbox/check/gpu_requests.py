@@ -3,7 +3,8 @@
 Kubernetes cannot overcommit GPUs. For its own kinds the API server refuses the mismatch in words of its own before
 /validate is reached, so this check also answers in /mutate. A custom resource (JobSet) is stored as it is: its controller
 then fails to create Pods, again and again, while Kueue holds the quota for it. A limit alone is right: the request is
-copied from it. Placeholders and null are left to whoever fills them in.
+copied from it. The same holds for fields of a kind's own that become a container's limits and requests (`resourcesPerNode`
+of a TrainJob). Placeholders and null are left to whoever fills them in.
 
 Rule:
     check: gpu-requests
@@ -42,61 +43,114 @@ Passes:
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
-from signalbox.check.check import Check, NoParameters, container_name
-from signalbox.fieldpath import Path
+from signalbox.check.check import Check, NoParameters, container_name, named
+from signalbox.fieldpath import Path, value_at
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.quantity import Quantity, is_placeholder, parse_quantity
 from signalbox.review import json_name
 from signalbox.workload.accelerators import container_accelerators, containers_of
 from signalbox.workload.judgement import Evidence
+from signalbox.workload.kinds.kind import PodTemplate
+from signalbox.workload.view import WorkloadView
 
-_ABSENT: Any = object()
 _LONGEST = 10
+_SECTIONS = ("limits", "requests")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is asked for of one resource: ``path`` holds ``limits`` and ``requests``, in which ``name`` is what it is called.
+
+    ``who`` asks, in words; ``key`` names it in the problem's key.
+    """
+
+    path: Path
+    name: str
+    resource: str
+    who: str
+    key: str
+    quantities: dict[str, Any] = field(default_factory=dict)
+
+    def edit(self, section: str, value: Any) -> Edit:
+        """Another quantity, in a field that holds text as text."""
+        theirs = self.name != self.resource and any(type(quantity) is str for quantity in self.quantities.values())
+        return Edit((*self.path, section, self.name), str(value) if theirs else _written(value))
 
 
 def run(subject: CheckSubject, parameters: NoParameters) -> Iterator[Problem]:
     """One problem a container and resource, keyed by both and by the values, so that a new mismatch counts as new."""
     view = subject.view
     for template in view.templates:
-        for path, container, _ in containers_of(template):
-            asked: dict[str, dict[str, Any]] = {}
-            for section, resource, raw in container_accelerators(container, view.signs):
-                asked.setdefault(resource, {})[section] = raw
-            for resource, sections in asked.items():
-                limit, request = sections.get("limits", _ABSENT), sections.get("requests", _ABSENT)
-                yield from _judge(path, container, resource, limit, request, template.name)
+        for asked in _of_containers(template, view):
+            yield from _judge(asked)
+        if template.asked:
+            for asked in _of_fields(template, view):
+                yield from _judge(asked)
 
 
-def _judge(path: Path, container: Any, resource: str, limit: Any, request: Any, job: str) -> Iterator[Problem]:
-    given = [(section, raw) for section, raw in (("limits", limit), ("requests", request)) if raw is not _ABSENT]
-    if any(raw is None or is_placeholder(raw) for _, raw in given):
+def _of_containers(template: PodTemplate, view: WorkloadView) -> Iterator[_Asked]:
+    for path, container, _ in containers_of(template):
+        found: dict[str, _Asked] = {}
+        for section, resource, raw in container_accelerators(container, view.signs):
+            if resource not in found:
+                name = container_name(container)
+                who = f"Container {name}" + (f" of {template.name}" if template.name else "")
+                key = f"{template.name}/{name}/{resource}"
+                found[resource] = _Asked((*path, "resources"), resource, resource, who, key)
+            found[resource].quantities[section] = raw
+        yield from found.values()
+
+
+def _of_fields(template: PodTemplate, view: WorkloadView) -> Iterator[_Asked]:
+    found: dict[tuple[Path, str], _Asked] = {}
+    for asked in template.asked:
+        if len(asked.path) < 3 or view.signs.accelerator(asked.resource) is None:
+            continue
+        path, section, last = asked.path[:-2], asked.path[-2], asked.path[-1]
+        if type(section) is not str or section not in _SECTIONS or type(last) is not str:
+            continue
+        if (path, asked.resource) not in found:
+            elsewhere = template.foreign and path[: len(template.path)] == template.path
+            who = f"{template.name} of {template.foreign}" if elsewhere else named(view, path)
+            steps = "/".join([step for step in path if type(step) is str])
+            key = f"{template.name}/{steps}/{asked.resource}"
+            # A kind that somebody declared may name but one of the two fields.
+            both = {name: value_at(view.object, (*path, name, last)) for name in _SECTIONS}
+            there = {name: quantity for name, quantity in both.items() if quantity is not None}
+            found[path, asked.resource] = _Asked(path, last, asked.resource, who, key, there)
+        found[path, asked.resource].quantities[section] = asked.quantity
+    yield from found.values()
+
+
+def _judge(asked: _Asked) -> Iterator[Problem]:
+    given, resource, who = asked.quantities, asked.resource, asked.who
+    if any(raw is None or is_placeholder(raw) for raw in given.values()):
         return
-    name = container_name(container)
-    shown = f"Container {name}" + (f" of {job}" if job else "")
-    key = f"{job}/{name}/{resource}"
-    evidence = tuple(Evidence((*path, "resources", section, resource), _shown(raw)) for section, raw in given)
-    for _, raw in given:
+    evidence = tuple(Evidence((*asked.path, section, asked.name), _shown(raw)) for section, raw in given.items())
+    for raw in given.values():
         number = parse_quantity(raw)
         fault = _fault(number)
         if fault:
-            whole = _whole(parse_quantity(limit) if parse_quantity(limit) is not None else number)
-            fix = Fix(f"write whole {resource}:", _edits(path, resource, whole, request))
-            asked = _shown(raw)
-            yield Problem(f"{shown} asks for {asked!r} {resource}, which is {fault}.", evidence, fix, f"{key}/{asked}")
+            limit = parse_quantity(given.get("limits"))
+            whole = _whole(limit if limit is not None else number)
+            fix = Fix(f"write whole {resource}:", tuple(asked.edit(name, whole) for name in {"limits": None, **given}))
+            shown = _shown(raw)
+            yield Problem(f"{who} asks for {shown!r} {resource}, which is {fault}.", evidence, fix, f"{asked.key}/{shown}")
             return
-    if limit is _ABSENT:
-        fix = Fix("give the same limit:", (Edit((*path, "resources", "limits", resource), _written(request)),))
-        yield Problem(f"{shown} requests {request} {resource} but sets no limit.", evidence, fix, f"{key}/no-limit")
-    elif request is not _ABSENT and parse_quantity(limit) != parse_quantity(request):
-        equal = Edit((*path, "resources", "requests", resource), _written(limit))
-        fix = Fix("make the request equal, or leave it out:", (equal,))
+    if "limits" not in given:
+        request = given["requests"]
+        fix = Fix("give the same limit:", (asked.edit("limits", request),))
+        yield Problem(f"{who} requests {request} {resource} but sets no limit.", evidence, fix, f"{asked.key}/no-limit")
+    elif "requests" in given and parse_quantity(given["limits"]) != parse_quantity(given["requests"]):
+        limit, request = given["limits"], given["requests"]
         yield Problem(
-            f"{shown} has a limit of {limit} {resource} but requests {request}; GPUs cannot be overcommitted.",
+            f"{who} has a limit of {limit} {resource} but requests {request}; GPUs cannot be overcommitted.",
             evidence,
-            fix,
-            f"{key}/{limit}/{request}",
+            Fix("make the request equal, or leave it out:", (asked.edit("requests", limit),)),
+            f"{asked.key}/{limit}/{request}",
         )
 
 
@@ -122,11 +176,6 @@ def _written(raw: Any) -> Any:
 
 def _whole(number: Quantity | None) -> int:
     return max(1, math.ceil(number)) if number is not None else 1
-
-
-def _edits(path: Path, resource: str, whole: int, request: Any) -> tuple[Edit, ...]:
-    limit = Edit((*path, "resources", "limits", resource), whole)
-    return (limit,) if request is _ABSENT else (limit, Edit((*path, "resources", "requests", resource), whole))
 
 
 CHECK = Check("gpu-requests", NoParameters, run, __doc__, early=True)

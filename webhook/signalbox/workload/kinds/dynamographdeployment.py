@@ -58,14 +58,15 @@ def _gathered(path: Path, service: JsonObject, main: JsonObject) -> dict[str, tu
 
 def _asked(path: Path, service: JsonObject) -> tuple[Asked, ...]:
     resources = mapping(service.get("resources"))
+    found = []
     for section in ("limits", "requests"):
         quantity = mapping(resources.get(section)).get("gpu")
         if quantity is not None:
             # A name of its own stands beside the number where the GPUs are not NVIDIA's.
             named = mapping(resources.get(section)).get("gpuType")
             resource = named if isinstance(named, str) and named else "nvidia.com/gpu"
-            return (Asked((*path, "resources", section, "gpu"), resource, quantity),)
-    return ()
+            found.append(Asked((*path, "resources", section, "gpu"), resource, quantity))
+    return tuple(found)
 
 
 def _components(graph: JsonObject, components: list[object]) -> Iterator[PodTemplate]:
