@@ -262,6 +262,69 @@ def test_a_gang_scheduler_passes(spec: Any) -> None:
     assert not problems("gang", made)
 
 
+def volcano_job(command: list[str], tasks: Any = None, **spec: Any) -> dict[str, Any]:
+    template = {"spec": pod_spec(gpu_job())}
+    template["spec"]["containers"][0]["command"] = command
+    spec = {"tasks": [{"name": "worker", "replicas": 4, "template": template, **(tasks or {})}], **spec}
+    metadata = {"name": "v", "namespace": "research"}
+    return {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": metadata, "spec": spec}
+
+
+TORCHRUN = ["torchrun", "--nnodes=4", "train.py"]
+
+
+def test_a_volcano_job_that_starts_with_fewer_pods_than_must_meet_is_no_gang() -> None:
+    for made in (
+        volcano_job(TORCHRUN, minAvailable=1),
+        volcano_job(["python", "train.py"], minAvailable=3, plugins={"pytorch": []}),
+        volcano_job(TORCHRUN, tasks={"minAvailable": 2}),
+    ):
+        found = problems("gang", made)
+        assert [edit.path for edit in found["gang"].fix.edits] == [("spec", "minAvailable")]
+        assert not problems("gang", apply_fixes(made, found.values()))
+    message = problems("gang", volcano_job(TORCHRUN, minAvailable=1))["gang"].message
+    assert message == "It starts once 1 of its 4 Pods fit, so some may hold their accelerators and wait for the others."
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        volcano_job(TORCHRUN),
+        volcano_job(TORCHRUN, minAvailable=4),
+        volcano_job(TORCHRUN, minAvailable="${PODS}"),
+        volcano_job(["torchrun", "--nnodes=1:4", "train.py"], minAvailable=1),
+        volcano_job(["torchrun", "--standalone", "--nproc-per-node=8", "train.py"], minAvailable=1),
+        volcano_job(["python", "embed.py"], minAvailable=1),
+    ],
+)
+def test_a_volcano_job_that_starts_whole_or_whose_pods_need_not_meet_passes(made: Any) -> None:
+    assert not problems("gang", made)
+
+
+def test_a_group_of_fewer_pods_than_the_run_is_no_gang() -> None:
+    made = pytorch_job(runPolicy={"schedulingPolicy": {"minAvailable": 1, "queue": "q"}})
+    found = problems("gang", made)
+    assert found["gang"].evidence[0].path == ("spec", "runPolicy", "schedulingPolicy", "minAvailable")
+    assert not problems("gang", apply_fixes(made, found.values()))
+    assert not problems("gang", {**made, "spec": {**made["spec"], "elasticPolicy": {"minReplicas": 1}}})
+    made["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "q"}
+    assert not problems("gang", made), "Kueue starts all of it"
+    annotated = pytorch_job()
+    annotated["metadata"]["annotations"] = {"scheduling.volcano.sh/group-min-member": "2"}
+    found = problems("gang", annotated)
+    assert [edit.value for edit in found["gang"].fix.edits] == ["4"]
+    assert not problems("gang", apply_fixes(annotated, found.values()))
+
+
+def test_the_group_of_a_wrapped_object_may_be_too_small_as_well() -> None:
+    made = wrapped_job()
+    inner = made["spec"]["components"][0]["template"]
+    inner["spec"]["runPolicy"] = {"schedulingPolicy": {"minAvailable": 1}}
+    assert problems("gang", made)
+    inner["spec"]["elasticPolicy"] = {"minReplicas": 1}
+    assert not problems("gang", made)
+
+
 GROUP = {"schedulingGroup": {"podGroupName": "g"}}
 
 
@@ -346,6 +409,29 @@ def test_a_gang_of_shards_that_never_meet_is_no_more_than_a_warning() -> None:
     assert problems("gang", shards, independent="refuse")["independent"].refuses
     assert not problems("gang", shards, independent="pass")
     assert not problems("gang", apply_fixes(shards, found.values()))
+
+
+def shards(*command: str, **spec: Any) -> Any:
+    template = {"spec": pod_spec(gpu_job())}
+    template["spec"]["containers"][0] |= {"command": list(command), "args": []}
+    made = job_set()
+    jobs = [{"name": "w", "replicas": 8, "template": {"spec": {"template": template}}}]
+    return {**made, "spec": {"replicatedJobs": jobs, **spec}}
+
+
+def test_the_jobs_of_a_jobset_that_each_take_their_own_part_need_no_gang() -> None:
+    alone = ("sh", "-c", "python generate.py --shard $JOB_INDEX --num-shards 8")
+    gang = {"gangPolicy": {"policy": "JobSetAsGang"}}
+    assert not problems("gang", shards(*alone))
+    found = problems("gang", shards(*alone, **gang))
+    assert found["independent"].warns
+    assert not problems("gang", apply_fixes(shards(*alone, **gang), found.values()))
+    together = ("sh", "-c", "python generate.py --shard=$JOB_INDEX --master_addr=run-w-0-0.run")
+    ranked = ("sh", "-c", "python generate.py --rank $JOB_INDEX")
+    training = ("sh", "-c", "python train.py --shard $JOB_INDEX")
+    for command in (together, ranked, training):
+        assert problems("gang", shards(*command))
+        assert not problems("gang", shards(*command, **gang))
 
 
 # shared-storage

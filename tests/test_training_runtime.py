@@ -169,6 +169,25 @@ def test_a_mismatch_in_a_runtime_names_the_runtime() -> None:
     assert not judged(setup(policy(rule), cluster=cluster(odd)), request(own)).findings
 
 
+def test_several_nodes_of_a_runtime_are_started_whole_by_its_policy_or_by_a_queue() -> None:
+    rule = policy("rules: [{name: g, check: gang, mode: enforce}]")
+
+    def found(runtime: str, job: Any) -> Any:
+        return judged(setup(rule, cluster=cluster(runtime)), request(job)).findings
+
+    (missing,) = found(TORCH, train_job(numNodes=4))
+    assert missing.message.startswith("Nothing starts its 4 Pods together")
+    mended = apply_fixes(train_job(numNodes=4), [missing])
+    assert mended["metadata"]["labels"].keys() == {"kueue.x-k8s.io/queue-name"}
+    assert not found(TORCH, mended)
+    assert not found(TORCH, train_job(numNodes=1))
+    for gang in ("podGroupPolicy: {coscheduling: {}}", "podGroupPolicy: {volcano: {networkTopology: {mode: hard}}}"):
+        grouped = TORCH.replace("  mlPolicy:", f"  {gang}\n  mlPolicy:")
+        assert not found(grouped, train_job(numNodes=4))
+    odd = TORCH.replace("  mlPolicy:", "  podGroupPolicy: 7\n  mlPolicy:")
+    assert found(odd, train_job(numNodes=4))
+
+
 def test_nothing_is_injected_into_a_runtime() -> None:
     inject = """
 inject:

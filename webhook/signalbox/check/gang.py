@@ -2,7 +2,8 @@
 
 Half of a distributed run holds its GPUs and waits for the other half, which waits for GPUs that another half holds: so two
 runs can stop a whole cluster. What starts all Pods or none is a queue, a PodGroup, a gang scheduler (`schedulers` lists
-their names) or a kind that is always queued whole. Only work that ends is looked at. The other way round, the shards of an
+their names) or a kind that is always queued whole. A group that starts with fewer Pods than must meet (`minAvailable: 1`) is
+no gang; elastic runs start with fewer by themselves. Only work that ends is looked at. The other way round, the shards of an
 Indexed Job that never meet need no gang: it keeps each from starting on what is free (`independent` says whether that
 passes, warns or refuses). `suggest` is the queue that the fix names.
 
@@ -50,13 +51,23 @@ from signalbox.check.check import Check, Parameters
 from signalbox.fieldpath import Path, value_at
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.policy.mode import Mode
+from signalbox.workload.containers import ContainerView
+from signalbox.workload.distributed import may_be_fewer, told_to_meet
 from signalbox.workload.judgement import Evidence
-from signalbox.workload.kinds.kind import mapping
+from signalbox.workload.kinds.kind import count, mapping, members
 from signalbox.workload.labels import QUEUE_LABEL
 from signalbox.workload.view import WorkloadView
+from signalbox.workload.vocabulary import MAX_NAME, name_words
 
-# Always started whole (Volcano, Kaiwo), or whose Pods need not meet (Spark's executors, trials).
-_NOT_ASKED = frozenset({"batch.volcano.sh", "kaiwo.silogen.ai", "sparkoperator.k8s.io"})
+# Always started whole (Kaiwo), or whose Pods need not meet (Spark's executors, trials).
+_NOT_ASKED = frozenset({"kaiwo.silogen.ai", "sparkoperator.k8s.io"})
+_VOLCANO = "batch.volcano.sh"
+_JOB_SET = "jobset.x-k8s.io"
+# What tells a Pod of a JobSet its number (jobset ``api/jobset/v1alpha2``, and the completion index of its Job).
+_NUMBERS = ("JOB_INDEX", "JOB_GLOBAL_INDEX", "JOB_COMPLETION_INDEX")
+_PARTS = frozenset({"shard", "shards", "part", "partition", "chunk", "split"})
+# Volcano's plugins that tell the Pods of a Job how to meet (volcano ``pkg/controllers/job/plugins/distributed-framework``).
+_MEETING_PLUGINS = ("pytorch", "mpi")
 _GROUP_LABELS = (
     "scheduling.x-k8s.io/pod-group",
     "pod-group.scheduling.sigs.k8s.io",
@@ -80,6 +91,9 @@ _POLICIES: tuple[Path, ...] = (
     ("spec", "gangPolicy"),
 )
 _GROUP_FIELDS = ("schedulingGroup", "workloadRef")
+_ELASTIC = "elasticPolicy"
+_LEAST = "minAvailable"
+_LEAST_ANNOTATION = "scheduling.volcano.sh/group-min-member"
 # Kueue queues what has no label in the queue of this name, where a namespace has one.
 _DEFAULT_QUEUE = "default"
 
@@ -93,15 +107,21 @@ class GangParameters(Parameters):
 
 
 def run(subject: CheckSubject, parameters: GangParameters) -> list[Problem]:
-    """One problem at most: a gang that is missing, or one that is none."""
+    """One problem at most: a gang that is missing, one that is too small, or one that is none."""
     view = subject.view
     pods = _gpu_pods(view)
     if pods is None or pods < 2:
         return []
+    if view.acts_as.group == _VOLCANO:
+        # Started whole, unless it says otherwise. That it makes several Pods does not tell that they meet.
+        return _too_small(view, pods) if _meets_in_volcano(view) else []
     asked = list(_asked(view))
-    if view.distributed:
-        return [] if asked or _starts_whole(view, parameters) else [_missing(view, pods, parameters.suggest)]
-    if asked and parameters.independent != "pass" and _is_sharded(view):
+    if view.distributed and not _are_shards(view):
+        if _is_queued(view) or _is_elastic(view):
+            return []
+        small = _too_small(view, pods)
+        return small or ([] if asked or _starts_whole(view, parameters) else [_missing(view, pods, parameters.suggest)])
+    if asked and parameters.independent != "pass" and (_is_sharded(view) or view.distributed):
         return [_needless(asked, Mode.WARN if parameters.independent == "warn" else Mode.ENFORCE)]
     return []
 
@@ -111,7 +131,7 @@ def _gpu_pods(view: WorkloadView) -> int | None:
     if view.acts_as.runs not in ("once", "schedule") or view.acts_as.group in _NOT_ASKED or view.kind.kind == "Experiment":
         return None
     templates = view.templates
-    if (view.pods is not None and view.pods < 2) or any(template.partial or template.foreign for template in templates):
+    if (view.pods is not None and view.pods < 2) or any(template.partial and template.pods != 0 for template in templates):
         return None
     total = 0
     for template, accelerators in zip(templates, view.template_accelerators, strict=True):
@@ -122,14 +142,18 @@ def _gpu_pods(view: WorkloadView) -> int | None:
     return total
 
 
+def _places(view: WorkloadView) -> dict[Path, None]:
+    """The metadata of the object, of its Jobs and its Pods; of an object in another one (AppWrapper) its own counts too."""
+    places: list[Path] = [("metadata",), *view.kind.labelled(view.object)]
+    places += [(*template.path, "metadata") for template in view.templates if template.path]
+    return dict.fromkeys(places)
+
+
 def _asked(view: WorkloadView) -> Iterator[Evidence]:
     """What says by itself that the Pods are a group."""
     if view.labels.get(_RAY_GANG) == "true":
         yield Evidence(("metadata", "labels", _RAY_GANG), "true")
-    # Of an object in another one (AppWrapper) its own metadata counts too.
-    places: list[Path] = [("metadata",), *view.kind.labelled(view.object)]
-    places += [(*template.path, "metadata") for template in view.templates if template.path]
-    for place in dict.fromkeys(places):
+    for place in _places(view):
         for way in _POLICIES:
             policy = (*place[:-1], *way)
             if type(value_at(view.object, policy)) is dict:
@@ -148,14 +172,69 @@ def _asked(view: WorkloadView) -> Iterator[Evidence]:
                 yield Evidence((*template.spec_path, field), "")
 
 
-def _starts_whole(view: WorkloadView, parameters: GangParameters) -> bool:
-    if view.queue or (view.takes_queue and view.cluster.has_local_queue(view.namespace, _DEFAULT_QUEUE) is True):
+def _is_queued(view: WorkloadView) -> bool:
+    """Whether Kueue starts all of it or none."""
+    if view.kueue_queue:
         return True
-    # An elastic run starts with what it gets.
-    if mapping(value_at(view.object, ("spec", "elasticPolicy"))):
+    return view.takes_queue and view.cluster.has_local_queue(view.namespace, _DEFAULT_QUEUE) is True
+
+
+def _is_elastic(view: WorkloadView) -> bool:
+    """Whether a run starts with what it gets."""
+    return any(mapping(value_at(view.object, (*place[:-1], "spec", _ELASTIC))) for place in _places(view))
+
+
+def _starts_whole(view: WorkloadView, parameters: GangParameters) -> bool:
+    if view.queue or any(template.whole for template in view.templates):
         return True
     named = [view.object.get("spec"), *(template.spec for template in view.templates)]
     return any(mapping(spec).get("schedulerName") in parameters.schedulers for spec in named)
+
+
+def _meets_in_volcano(view: WorkloadView) -> bool:
+    jobs = dict.fromkeys(template.path[:-3] for template in view.templates)
+    plugins = [mapping(value_at(view.object, (*job, "plugins"))) for job in jobs]
+    return any(name in said for said in plugins for name in _MEETING_PLUGINS) or told_to_meet(view)
+
+
+def _too_small(view: WorkloadView, pods: int) -> list[Problem]:
+    """A group that starts with fewer Pods than must meet."""
+    for path, least in _least(view):
+        number = int(least) if type(least) is str and len(least) < 10 and least.isdecimal() else least
+        if type(number) is int and 0 < number < pods and not may_be_fewer(view):
+            message = (
+                f"It starts once {number} of its {pods} Pods fit, so some may hold their accelerators and wait for the others."
+            )
+            fix = Fix("start all of them or none:", (Edit(path, str(pods) if type(least) is str else pods),))
+            by = "queue" if view.takes_queue else ""
+            return [Problem(message, (Evidence(path, str(number)),), fix, key="gang", amount=pods, fixed_by=by)]
+    return []
+
+
+def _least(view: WorkloadView) -> Iterator[tuple[Path, object]]:
+    """Where it is said how many Pods a group starts with, and what."""
+    if view.acts_as.group == _VOLCANO:
+        for job in dict.fromkeys(template.path[:-3] for template in view.templates):
+            path: Path = (*job, _LEAST)
+            # Left out it is the sum of what the tasks say (volcano ``pkg/webhooks/admission/jobs/mutate``).
+            yield path, value_at(view.object, path) or _of_tasks(view, job)
+        return
+    for place in _places(view):
+        path = (*place[:-1], *_POLICIES[0], _LEAST)
+        yield path, value_at(view.object, path)
+        path = (*place, "annotations", _LEAST_ANNOTATION)
+        yield path, value_at(view.object, path)
+
+
+def _of_tasks(view: WorkloadView, job: Path) -> int | None:
+    total = 0
+    for task in members(value_at(view.object, (*job, "tasks"))):
+        least = mapping(task).get(_LEAST)
+        pods = least if type(least) is int else count(mapping(task).get("replicas"))
+        if pods is None:
+            return None
+        total += pods
+    return total
 
 
 def _missing(view: WorkloadView, pods: int, suggest: str) -> Problem:
@@ -175,6 +254,23 @@ def _is_sharded(view: WorkloadView) -> bool:
     if any(job is None or value_at(view.object, (*job, "completionMode")) != "Indexed" for job in jobs):
         return False
     return not any(container.unread for container in view.containers)
+
+
+def _are_shards(view: WorkloadView) -> bool:
+    """Whether each Job of a JobSet is told to do the part of its own number, and none to meet the others."""
+    if view.acts_as.group != _JOB_SET or view.trains or any(container.unread for container in view.containers):
+        return False
+    return any(_takes_a_part(container) for container in view.containers) and not told_to_meet(view)
+
+
+def _takes_a_part(container: ContainerView) -> bool:
+    for started in container.started:
+        words = started.invocation.words
+        for word, following in zip(words, (*words[1:], ""), strict=True):
+            name, joined, value = word.partition("=")
+            if name[:1] == "-" and any(number in (value if joined else following) for number in _NUMBERS):
+                return not _PARTS.isdisjoint(name_words(name[:MAX_NAME]))
+    return False
 
 
 def _needless(asked: list[Evidence], at_most: Mode) -> Problem:

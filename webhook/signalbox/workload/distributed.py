@@ -4,16 +4,20 @@ A launcher says so by the number it starts; without a number it takes what the P
 told how to meet, or where their kind makes them together; the parallel Pods of a plain Job may as well be unrelated.
 """
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.judgement import Evidence
-from signalbox.workload.started import Started
+from signalbox.workload.started import Option, Started
 from signalbox.workload.vocabulary import MAX_NAME, name_words, option_name
 
 if TYPE_CHECKING:
     from signalbox.workload.view import WorkloadView
 
+_MACHINES = ("nnodes", "num_nodes", "num_machines")
+_ONE = ("1", "1:1")
+_HERE = ("localhost", "127.", "$(POD_IP)", "$POD_IP", "${POD_IP}", "$(hostname", "$HOSTNAME", "${HOSTNAME}")
 # Kinds of these groups may run Pods that have nothing to do with each other.
 _PLAIN_GROUPS = ("", "apps", "batch")
 
@@ -54,6 +58,44 @@ def distributed_by(view: "WorkloadView") -> Evidence | None:
     if view.signs.distributed.words.isdisjoint(name_words(name[:MAX_NAME])):
         return None
     return Evidence(_NAME, name[:MAX_NAME], "its Pods work together by its name")
+
+
+def meets_other_pods(started: Started, option: Option) -> bool:
+    """Whether an option tells a process to meet those of other Pods: a number of processes says nothing of Pods."""
+    if not option.meaning.meets or option.value.startswith(_HERE):
+        return False
+    return not option.meaning.counts or (_counts_machines(started, option) and option.value not in _ONE)
+
+
+def told_to_meet(view: "WorkloadView") -> bool:
+    """Whether anything tells a container to meet those of other Pods, beside its kind."""
+    for container in view.containers:
+        if any(name in view.signs.distributed.environment for _, name, _ in container.variables):
+            return True
+        if any(meets_other_pods(started, option) for started, option in _told(container)):
+            return True
+    return False
+
+
+def may_be_fewer(view: "WorkloadView") -> bool:
+    """Whether a launcher is told to start with fewer Pods than there may be: `--nnodes=1:4`."""
+    for container in view.containers:
+        for started, option in _told(container):
+            least, _, most = option.value.partition(":")
+            if most and least != most and _counts_machines(started, option):
+                return True
+    return False
+
+
+def _told(container: ContainerView) -> Iterator[tuple[Started, Option]]:
+    for started in container.started:
+        if started.target is not None:
+            for option in started.options:
+                yield started, option
+
+
+def _counts_machines(started: Started, option: Option) -> bool:
+    return option_name(started.name_of(option)) in _MACHINES
 
 
 def _says_so(container: ContainerView, view: "WorkloadView", several: bool) -> Evidence | None:

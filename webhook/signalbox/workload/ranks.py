@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from signalbox.workload.command import program_name
 from signalbox.workload.containers import ContainerView
-from signalbox.workload.distributed import makes_several_pods
+from signalbox.workload.distributed import makes_several_pods, meets_other_pods
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.may_work import says_another
 from signalbox.workload.said import Said, Strength
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from signalbox.workload.view import WorkloadView
 
 _ENOUGH = 2
-_MACHINES = ("nnodes", "num_nodes", "num_machines")
-_HERE = ("localhost", "127.", "$(POD_IP)", "$POD_IP", "${POD_IP}", "$(hostname", "$HOSTNAME", "${HOSTNAME}")
-_ONE = ("1", "1:1")
 _PODS = "a launcher starts ranks of one run in several Pods"
 _NAMED = "a launcher starts ranks of what is named for parts of one run"
 _SETTINGS = "a launcher starts ranks of one run with settings that training has"
@@ -52,17 +49,14 @@ def _why(started: Started, target: Target, view: "WorkloadView") -> str:
     meets = False
     for option in started.options:
         meaning = option.meaning
-        name = option_name(started.name_of(option))
         if option.at < started.at:
-            if meaning.meets and not option.value.startswith(_HERE):
-                # How many processes there are says nothing of Pods.
-                meets = meets or not meaning.counts or (name in _MACHINES and option.value not in _ONE)
+            meets = meets or meets_other_pods(started, option)
         elif meaning.type is not None:
             # What its options say of it was heard, and is something else.
             return ""
         elif meaning.hint is not None and (of_ranks or not meaning.hint.general):
             # `mpirun` starts simulations too, which have seeds and folders.
-            met.add(name)
+            met.add(option_name(started.name_of(option)))
     if of_ranks and (meets or (makes_several_pods(view) and view.distributed and not view.acts_as.steps)):
         return _PODS
     if len(met) >= _ENOUGH:

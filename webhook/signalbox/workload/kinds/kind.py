@@ -62,6 +62,8 @@ class PodTemplate:
         volumes and mounts may be added from another object (a training or serving runtime).
     foreign
         the name of the other object that it stands in, which no fix of this one can change.
+    whole
+        that other object starts its Pods together, or not at all.
     apart
         its Pods only start the run or look after it, and take no part in it (RayJob's submitter).
     claims
@@ -82,6 +84,7 @@ class PodTemplate:
     programs: tuple[Program, ...] = ()
     asked: tuple[Asked, ...] = ()
     foreign: str = ""
+    whole: bool = False
     apart: bool = False
     claims: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
     everywhere: Mapping[str, JsonObject] = field(default_factory=dict)

@@ -4,7 +4,7 @@ The TrainJob's trainer takes the place of the image, command and arguments of th
 the container's resources, and its environment is added; ``numNodes`` counts before the runtime's.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from signalbox.cluster.objects import TrainingRuntime
@@ -16,6 +16,8 @@ from signalbox.workload.kinds.kind import Asked, PodTemplate, Program, count, ma
 _STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 _TRAINER_STEP = "trainer"
 _NODE = "node"
+# What a PodGroup is made of: by the trainer (``podGroupPolicy`` of a runtime), and by JobSet.
+_GANGS: tuple[Path, ...] = (("podGroupPolicy",), ("template", "spec", "gangPolicy"))
 _INITIALIZERS = ("dataset-initializer", "model-initializer")
 
 
@@ -40,7 +42,9 @@ def runtime_templates(
     if not any(_step(one) == _TRAINER_STEP for one in replicated):
         return ()
     policy = mapping(runtime.spec.get("mlPolicy"))
-    return tuple(_template(job, policy, one, (*path, _name(one)), trainer, patched) for one in replicated)
+    whole = any(mapping(value_at(runtime.spec, gang)) for gang in _GANGS)
+    found = (_template(job, policy, one, (*path, _name(one)), trainer, patched) for one in replicated)
+    return tuple(replace(template, whole=True) for template in found) if whole else tuple(found)
 
 
 def _name(replicated: JsonObject) -> str:
