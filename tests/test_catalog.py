@@ -59,6 +59,12 @@ def train_job(**resources: Any) -> dict[str, Any]:
     return {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": metadata, "spec": spec}
 
 
+def in_app_wrapper(*objects: Any) -> dict[str, Any]:
+    metadata = {"name": "aw", "namespace": "research"}
+    spec = {"components": [{"template": made} for made in objects]}
+    return {"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": metadata, "spec": spec}
+
+
 # gpu-requests
 
 
@@ -102,14 +108,10 @@ def test_a_mismatch_of_a_field_is_told_by_the_field() -> None:
 
 
 def test_wrapped_fields_keep_their_key_wherever_they_stand() -> None:
-    def wrapped(*before: Any) -> dict[str, Any]:
-        made = train_job(requests={"nvidia.com/gpu": 1})
-        spec = {"components": [*before, {"template": made}]}
-        metadata = {"name": "aw", "namespace": "research"}
-        return {"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": metadata, "spec": spec}
-
-    service = {"template": {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}}}
-    assert problems("gpu-requests", wrapped()).keys() == problems("gpu-requests", wrapped(service)).keys() != set()
+    made = train_job(requests={"nvidia.com/gpu": 1})
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}}
+    alone, second = in_app_wrapper(made), in_app_wrapper(service, made)
+    assert problems("gpu-requests", alone).keys() == problems("gpu-requests", second).keys() != set()
 
 
 # time-limits
@@ -120,6 +122,32 @@ def test_gpu_work_without_an_end_is_refused_and_mended_by_its_fix(manifest: Any)
     found = problems("time-limits", manifest, max=3600)
     assert list(found) == ["unlimited"]
     assert not problems("time-limits", apply_fixes(manifest, found.values()), max=3600)
+
+
+def in_experiment(made: Any) -> dict[str, Any]:
+    metadata = {"name": "e", "namespace": "research"}
+    spec = {"trialTemplate": {"trialSpec": made}}
+    return {"apiVersion": "kubeflow.org/v1beta1", "kind": "Experiment", "metadata": metadata, "spec": spec}
+
+
+@pytest.mark.parametrize("hold", [in_app_wrapper, in_experiment])
+@pytest.mark.parametrize("make", [gpu_job, pod, job_set, pytorch_job])
+def test_an_object_in_another_one_ends_as_well(make: Any, hold: Any) -> None:
+    manifest = hold(make())
+    found = problems("time-limits", manifest, max=3600)
+    assert list(found) == ["unlimited"]
+    assert not problems("time-limits", apply_fixes(manifest, found.values()), max=3600)
+
+
+def test_the_limit_of_what_an_app_wrapper_holds_counts() -> None:
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}}
+    wrapped = in_app_wrapper(service, pytorch_job(runPolicy={"activeDeadlineSeconds": 30 * 86400}))
+    found = problems("time-limits", wrapped, max=86400)
+    assert found["too-long"].message == "It may run for 30 days; at most 24 hours are allowed."
+    field = ("spec", "components", 1, "template", "spec", "runPolicy", "activeDeadlineSeconds")
+    assert [edit.path for edit in found["too-long"].fix.edits] == [field]
+    assert not problems("time-limits", wrapped, max=30 * 86400)
+    assert "too-short" in problems("time-limits", wrapped, min=60 * 86400)
 
 
 def test_a_service_and_work_without_gpus_need_no_end() -> None:
@@ -350,9 +378,7 @@ def meeting_job(**pod_fields: Any) -> dict[str, Any]:
 
 
 def wrapped_job(**pod_fields: Any) -> dict[str, Any]:
-    metadata = {"name": "a", "namespace": "research"}
-    spec = {"components": [{"template": pytorch(**pod_fields)}]}
-    return {"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": metadata, "spec": spec}
+    return in_app_wrapper(pytorch(**pod_fields))
 
 
 def pytorch(**pod_fields: Any) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 A run that hangs (a lost peer, a deadlock in a collective) looks busy and holds its GPUs until somebody notices. `min` and
 `max` bound in seconds how long a run may take: `activeDeadlineSeconds` of a Job, a Pod, Kubeflow's `runPolicy` or a RayJob,
 and for queued work Kueue's label `kueue.x-k8s.io/max-exec-time-seconds`; the shortest of them counts. `unlimited` says
-whether accelerator work without any may pass. `maxKept` bounds how long finished work stays in the cluster
-(`ttlSecondsAfterFinished`). What is kept alive for ever (a Deployment) has no time limit and passes.
+whether accelerator work without any may pass. In an AppWrapper the limits of what it holds count. `maxKept` bounds how long
+finished work stays in the cluster (`ttlSecondsAfterFinished`). What is kept alive for ever (a Deployment) has no time limit
+and passes.
 
 Rule:
     check: time-limits
@@ -94,7 +95,7 @@ def run(subject: CheckSubject, parameters: TimeLimitsParameters) -> Iterator[Pro
     view = subject.view
     if view.acts_as.runs not in ("once", "schedule", "pod"):
         return
-    set_limits = [path for path in _places(view) if value_at(view.object, path) is not None]
+    set_limits = [path for path in dict.fromkeys(_places(view)) if value_at(view.object, path) is not None]
     if set_limits:
         yield from _bounds(view, set_limits, parameters)
     elif parameters.unlimited == "refuse" and view.accelerators.any:
@@ -105,12 +106,11 @@ def run(subject: CheckSubject, parameters: TimeLimitsParameters) -> Iterator[Pro
 
 def _places(view: WorkloadView) -> Iterator[Path]:
     """Where a limit may stand: for the whole, for each Job, for each Pod."""
-    whole = _LIMITED_AT.get((view.kind.group, view.kind.kind))
-    if whole is not None:
-        yield (*whole, _DEADLINE)
+    for place, whole in _wholes(view):
+        yield (*place, *whole, _DEADLINE)
         if whole == _RUN_POLICY:
             # Where it stood before there was one.
-            yield (*_SPEC, _DEADLINE)
+            yield (*place, *_SPEC, _DEADLINE)
     if view.queue:
         yield (*view.queue_metadata, "labels", _KUEUE_LABEL)
     for template in view.templates:
@@ -118,6 +118,14 @@ def _places(view: WorkloadView) -> Iterator[Path]:
             yield (*template.job, _DEADLINE)
         if template.path and not template.virtual:
             yield (*template.spec_path, _DEADLINE)
+
+
+def _wholes(view: WorkloadView) -> Iterator[tuple[Path, Path]]:
+    """Where an object with a limit of its own stands (this one, or one in it), and below that what holds the limit."""
+    for place, kind in view.objects:
+        whole = _LIMITED_AT.get((kind.group, kind.kind))
+        if whole is not None:
+            yield place, whole
 
 
 def _bounds(view: WorkloadView, limits: list[Path], parameters: TimeLimitsParameters) -> Iterator[Problem]:
@@ -146,15 +154,17 @@ def _bounds(view: WorkloadView, limits: list[Path], parameters: TimeLimitsParame
 
 
 def _unlimited(view: WorkloadView, longest: int | None) -> Iterator[Problem]:
-    whole = _LIMITED_AT.get((view.kind.group, view.kind.kind))
-    if whole is not None:
-        paths: list[Path] = [(*whole, _DEADLINE)]
-    else:
-        paths = [
-            (*template.job, _DEADLINE)
-            for template, accelerators in zip(view.templates, view.template_accelerators, strict=True)
-            if template.job is not None and accelerators.evidence
-        ]
+    holding = [
+        template
+        for template, accelerators in zip(view.templates, view.template_accelerators, strict=True)
+        if accelerators.evidence
+    ]
+    paths: list[Path] = [
+        (*place, *whole, _DEADLINE)
+        for place, whole in _wholes(view)
+        if any(template.path[: len(place)] == place for template in holding)
+    ]
+    paths += [(*template.job, _DEADLINE) for template in holding if template.job is not None]
     if not paths:
         # Where a kind keeps its limit, if it has one, is not known here.
         return

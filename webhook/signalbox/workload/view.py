@@ -183,6 +183,12 @@ class WorkloadView:
         wraps = self.kind.wraps
         return self.kind if wraps is None else wraps(self.object) or self.kind
 
+    @lazy
+    def objects(self) -> tuple[tuple[Path, WorkloadKind], ...]:
+        """The object itself and those of known kinds that stand whole in it: where each stands, and its kind."""
+        holds = self.kind.holds
+        return (((), self.kind), *(() if holds is None else holds(self.object)))
+
     @property
     def queue_metadata(self) -> Path:
         """Where queue and Kueue priority labels of this object stand."""

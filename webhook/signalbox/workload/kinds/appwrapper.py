@@ -37,9 +37,9 @@ def app_wrapper(kinds: Kinds) -> WorkloadKind:
             found += metadata_in(wrapper, (*path, key), kinds)
         return tuple(found)
 
-    def wraps(wrapper: JsonObject) -> WorkloadKind | None:
-        inner = (kind_of(component.get(key), kinds) for _, component, key in _components(wrapper))
-        return next((kind for kind in inner if kind is not None), None)
+    def holds(wrapper: JsonObject) -> tuple[tuple[Path, WorkloadKind], ...]:
+        inner = (((*path, key), kind_of(component.get(key), kinds)) for path, component, key in _components(wrapper))
+        return tuple([(path, kind) for path, kind in inner if kind is not None])
 
     return WorkloadKind(
         group="workload.codeflare.dev",
@@ -50,7 +50,8 @@ def app_wrapper(kinds: Kinds) -> WorkloadKind:
         labelled=labelled,
         suspend=("spec", "suspend"),
         defaulted=False,
-        wraps=wraps,
+        wraps=lambda wrapper: next((kind for _, kind in holds(wrapper)), None),
+        holds=holds,
     )
 
 

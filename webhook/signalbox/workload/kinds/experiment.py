@@ -32,6 +32,10 @@ def experiment(kinds: Kinds) -> WorkloadKind:
             ]
         )
 
+    def holds(obj: JsonObject) -> tuple[tuple[Path, WorkloadKind], ...]:
+        kind = kind_of(value_at(obj, _TRIAL), kinds)
+        return () if kind is None else ((_TRIAL, kind),)
+
     return WorkloadKind(
         group="kubeflow.org",
         kind="Experiment",
@@ -42,4 +46,5 @@ def experiment(kinds: Kinds) -> WorkloadKind:
         defaulted=False,
         type="training",
         wraps=lambda obj: kind_of(value_at(obj, _TRIAL), kinds),
+        holds=holds,
     )

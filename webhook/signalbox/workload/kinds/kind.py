@@ -153,6 +153,8 @@ class WorkloadKind:
         another kind is what its name alone means, in policies: this one is named with its group.
     wraps
         the kind of the object that this one holds (AppWrapper): how that runs is how this one does.
+    holds
+        the objects of known kinds that stand whole in this one, with their places (AppWrapper).
     steps
         each template is a step of its own (Workflow): its Pods have nothing to do with those of the others, and a kind whose
         steps may be anything is AI work by what they carry.
@@ -181,6 +183,7 @@ class WorkloadKind:
     completed: Callable[[JsonObject, str, ClusterView], tuple[PodTemplate, ...]] | None = None
     namesake: bool = False
     wraps: "Callable[[JsonObject], WorkloadKind | None] | None" = None
+    holds: "Callable[[JsonObject], tuple[tuple[Path, WorkloadKind], ...]] | None" = None
     steps: bool = False
 
     @property
