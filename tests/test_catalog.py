@@ -228,6 +228,21 @@ def test_a_single_replica_is_mended_in_one_go() -> None:
     assert not problems("serving-availability", apply_fixes(server, found.values()))
 
 
+def test_one_replica_may_be_what_is_left_out_for_an_autoscaler() -> None:
+    for replicas in ({}, {"replicas": 1}):
+        server = with_(deployment, strategy={"rollingUpdate": {"maxUnavailable": 1}})
+        del server["spec"]["replicas"]
+        server["spec"].update(replicas)
+        (found,) = problems("serving-availability", server).values()
+        assert found.message.startswith("It has one replica, unless an autoscaler keeps more; at least 2 are needed")
+        assert "where a HorizontalPodAutoscaler with minReplicas 2 keeps them" in found.fix.text
+        assert not problems("serving-availability", apply_fixes(server, [found]))
+    spec = {"predictor": {"minReplicas": 1, "model": {"modelFormat": {"name": "sklearn"}}}}
+    metadata = {"name": "s", "namespace": "research"}
+    kserve = {"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceService", "metadata": metadata, "spec": spec}
+    assert "autoscaler" not in problems("serving-availability", kserve)["replicas"].message
+
+
 @pytest.mark.parametrize("rolling", [{"maxUnavailable": "${N}"}, {"maxSurge": 0}, {"maxUnavailable": 1}, {"maxSurge": []}])
 def test_an_update_that_is_not_known_to_need_more_passes(rolling: Any) -> None:
     assert not problems("serving-availability", with_(deployment, strategy={"rollingUpdate": rolling}))

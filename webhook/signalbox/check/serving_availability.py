@@ -4,7 +4,8 @@ One replica is gone with its node, and without a readiness probe requests reach 
 A rolling update that may take no Pod away first (`maxUnavailable` 0, which the default of 25% is for up to 3 replicas) starts
 new Pods beside the old ones: where as many accelerators are not free it hangs for ever. `spareAccelerators` is how many the
 cluster keeps free for that. `Recreate` stops every Pod before it starts the first new one. Only inference is looked at;
-what is scaled to zero passes, and PodDisruptionBudgets, objects of their own, are not seen here.
+what is scaled to zero passes, and PodDisruptionBudgets, objects of their own, are not seen here. Nor are autoscalers: what is
+written for one leaves `replicas` out, which reads as 1, and needs an exception.
 
 Rule:
     check: serving-availability
@@ -68,6 +69,8 @@ _REPLICAS: dict[tuple[str, str], Path] = {
     ("serving.kserve.io", "LLMInferenceService"): ("spec", "replicas"),
 }
 _PROBED = (("apps", "Deployment"), ("apps", "StatefulSet"))
+# What a HorizontalPodAutoscaler may scale; KServe brings its own.
+_SCALED = (*_PROBED, ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"))
 _STRATEGY: Path = ("spec", "strategy")
 _USUAL_PORT = 8000
 # apps/v1 defaults (kubernetes pkg/apis/apps/v1/defaults.go).
@@ -92,10 +95,15 @@ def run(subject: CheckSubject, parameters: ServingAvailabilityParameters) -> Ite
         return
     replicas = count(value_at(view.object, path))
     if replicas is not None and 0 < replicas < parameters.min_replicas:
+        # The API server fills in what is left out for an autoscaler, so that a 1 may be nobody's word.
+        scaled = replicas == 1 and key in _SCALED
+        autoscaler = f"a HorizontalPodAutoscaler with minReplicas {parameters.min_replicas}"
+        text = f"say how many, or have an exception where {autoscaler} keeps them:" if scaled else ""
+        has = f"{_replicas(replicas)}, unless an autoscaler keeps more" if scaled else _replicas(replicas)
         yield Problem(
-            f"It has {_replicas(replicas)}; at least {parameters.min_replicas} are needed to outlive the loss of a node.",
+            f"It has {has}; at least {parameters.min_replicas} are needed to outlive the loss of a node.",
             (Evidence(path, str(replicas)),),
-            Fix("", (Edit(path, parameters.min_replicas),)),
+            Fix(text, (Edit(path, parameters.min_replicas),)),
             key="replicas",
             amount=parameters.min_replicas - replicas,
             by_type=True,
