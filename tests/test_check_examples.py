@@ -9,7 +9,8 @@ from signalbox.check.table import CHECKS
 from signalbox.finding import Finding
 from signalbox.fix import apply_fixes
 from tests.examples import check_example
-from tests.world import cluster_of_yaml, judged, policy, request, setup
+from tests.mangled import CASES
+from tests.world import cluster_of_yaml, judged, policy, request, setup, view
 
 DOCS = {**{name: check.doc for name, check in CHECKS.items()}, "cel": cel.__doc__}
 
@@ -49,3 +50,14 @@ def test_the_fix_applied_to_the_refused_example_passes(example: Any) -> None:
 def test_a_refusal_says_what_to_write_instead(example: Any) -> None:
     for finding in findings(world_of(example), example.refused, example.before):
         assert finding.fix.text or finding.fix.edits
+
+
+def test_a_check_looks_at_what_it_refuses_and_finds_nothing_where_it_does_not_look() -> None:
+    for name, check in CHECKS.items():
+        example = check_example(check.doc or "")
+        world = world_of(example)
+        assert check.looks_at(view(example.refused)), name
+        for case in CASES:
+            manifest = case["manifest"]
+            outcome = judged(world, request(manifest))
+            assert outcome.view is None or check.looks_at(outcome.view) or not outcome.findings, (name, case["case"])

@@ -217,3 +217,17 @@ spec: {description: All but evaluations., match: {not: {types: [evaluation]}}, i
     shown = " ".join(capsys.readouterr().out.split())
     assert "rest: All but evaluations." in shown
     assert "matches too evals: injects no queue, priority or nodes for a type that is not certain" in shown
+
+
+def test_a_rule_whose_check_looks_at_other_kinds_does_not_pass_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    names = ("time-limits", "cron-concurrency", "serving-availability", "gang", "gpu-requests")
+    rules = "\n".join(f"  - {{name: {name}, check: {name}, mode: warn}}" for name in names)
+    (tmp_path / "all.yaml").write_text(policy(f"rules:\n{rules}"))
+    job = "{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: t}, spec: {runtimeRef: {name: torch}}}"
+    (tmp_path / "job.yaml").write_text(job)
+    words = (str(tmp_path / "job.yaml"), "--policies", str(tmp_path / "all.yaml"))
+    (found,) = explained(capsys, *words)
+    results = {rule["rule"].rpartition("/")[2]: rule["result"] for rule in found["policies"][0]["rules"]}
+    assert results == {**dict.fromkeys(names, "does not apply"), "gpu-requests": "passes"}
+    assert main(["explain", *words]) == 0
+    assert "Rules: 1 passes, 4 do not apply; it would be let in" in capsys.readouterr().out

@@ -43,12 +43,17 @@ class Bounds(Parameters):
         return self
 
 
+def _anything(view: WorkloadView) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One check.
 
     ``early`` checks are also made in /mutate, for faults that the API server refuses before /validate is reached.
-    ``of_change`` checks compare an UPDATE with what was there: they are never let off as unchanged.
+    ``of_change`` checks compare an UPDATE with what was there: they are never let off as unchanged. ``looks_at`` is whether
+    there is anything in a workload that the check could find wrong: where not, it finds nothing, and ``explain`` says so.
     """
 
     name: str
@@ -57,6 +62,7 @@ class Check:
     doc: str
     early: bool = False
     of_change: bool = False
+    looks_at: Callable[[WorkloadView], bool] = _anything
 
 
 def named(view: WorkloadView, path: Path) -> str:

@@ -67,7 +67,7 @@ class CronConcurrencyParameters(Parameters):
 def run(subject: CheckSubject, parameters: CronConcurrencyParameters) -> Iterator[Problem]:
     """One problem for runs at once, one for late runs, one for each history that is too long."""
     view = subject.view
-    if view.kind.runs != "schedule" or not view.accelerators.any:
+    if not _looks_at(view):
         return
     policy = value_at(view.object, _POLICY)
     if policy is None:
@@ -94,6 +94,10 @@ def run(subject: CheckSubject, parameters: CronConcurrencyParameters) -> Iterato
             )
 
 
+def _looks_at(view: WorkloadView) -> bool:
+    return view.kind.runs == "schedule" and view.accelerators.any
+
+
 _TOLD = {
     "Allow": "The next run starts though the last one still holds its accelerators, and slow runs pile up.",
     "Forbid": "A run is left out while the last one still runs, which is not accepted here.",
@@ -114,4 +118,4 @@ def _late(view: WorkloadView) -> Iterator[Problem]:
         yield Problem(message, (Evidence(_DEADLINE, str(deadline)),), fix, key="starting-deadline")
 
 
-CHECK = Check("cron-concurrency", CronConcurrencyParameters, run, __doc__)
+CHECK = Check("cron-concurrency", CronConcurrencyParameters, run, __doc__, looks_at=_looks_at)

@@ -109,7 +109,7 @@ class GangParameters(Parameters):
 def run(subject: CheckSubject, parameters: GangParameters) -> list[Problem]:
     """One problem at most: a gang that is missing, one that is too small, or one that is none."""
     view = subject.view
-    pods = _gpu_pods(view)
+    pods = _gpu_pods(view) if _looks_at(view) else None
     if pods is None or pods < 2:
         return []
     if view.acts_as.group == _VOLCANO:
@@ -126,15 +126,20 @@ def run(subject: CheckSubject, parameters: GangParameters) -> list[Problem]:
     return []
 
 
+def _looks_at(view: WorkloadView) -> bool:
+    kind = view.acts_as
+    if kind.runs not in ("once", "schedule") or kind.group in _NOT_ASKED or view.kind.kind == "Experiment":
+        return False
+    # What is added elsewhere (a training runtime that is not known) may well be a gang.
+    return not any(template.partial and template.pods != 0 for template in view.templates)
+
+
 def _gpu_pods(view: WorkloadView) -> int | None:
-    """How many Pods with accelerators start at once; None where that is not known, or not ours to say."""
-    if view.acts_as.runs not in ("once", "schedule") or view.acts_as.group in _NOT_ASKED or view.kind.kind == "Experiment":
-        return None
-    templates = view.templates
-    if (view.pods is not None and view.pods < 2) or any(template.partial and template.pods != 0 for template in templates):
+    """How many Pods with accelerators start at once; None where that is not known."""
+    if view.pods is not None and view.pods < 2:
         return None
     total = 0
-    for template, accelerators in zip(templates, view.template_accelerators, strict=True):
+    for template, accelerators in zip(view.templates, view.template_accelerators, strict=True):
         if template.pods != 0 and accelerators.evidence:
             if template.pods is None:
                 return None
@@ -283,4 +288,4 @@ def _needless(asked: list[Evidence], at_most: Mode) -> Problem:
     )
 
 
-CHECK = Check("gang", GangParameters, run, __doc__)
+CHECK = Check("gang", GangParameters, run, __doc__, looks_at=_looks_at)

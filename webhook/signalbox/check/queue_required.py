@@ -57,4 +57,4 @@ def run(subject: CheckSubject, parameters: QueueRequiredParameters) -> list[Prob
     return [Problem("It stands in no queue.", (), fix, key="queue", fixed_by="queue")]
 
 
-CHECK = Check("queue-required", QueueRequiredParameters, run, __doc__)
+CHECK = Check("queue-required", QueueRequiredParameters, run, __doc__, looks_at=lambda view: view.takes_queue)

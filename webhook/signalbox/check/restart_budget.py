@@ -115,4 +115,4 @@ def _times(number: int) -> str:
     return {0: "0 times", 1: "once"}.get(number, f"{number} times")
 
 
-CHECK = Check("restart-budget", RestartBudgetParameters, run, __doc__)
+CHECK = Check("restart-budget", RestartBudgetParameters, run, __doc__, looks_at=lambda view: bool(_paths(view)))

@@ -91,7 +91,7 @@ def run(subject: CheckSubject, parameters: ServingAvailabilityParameters) -> Ite
     view = subject.view
     key = (view.kind.group, view.kind.kind)
     path = _REPLICAS.get(key)
-    if path is None or view.type.state != "inference":
+    if path is None or not _looks_at(view):
         return
     replicas = count(value_at(view.object, path))
     if replicas is not None and 0 < replicas < parameters.min_replicas:
@@ -112,6 +112,10 @@ def run(subject: CheckSubject, parameters: ServingAvailabilityParameters) -> Ite
         yield from _unprobed(view)
     if key == ("apps", "Deployment") and replicas:
         yield from _update(view, replicas, parameters)
+
+
+def _looks_at(view: WorkloadView) -> bool:
+    return (view.kind.group, view.kind.kind) in _REPLICAS and view.type.state == "inference"
 
 
 def _unprobed(view: WorkloadView) -> Iterator[Problem]:
@@ -211,4 +215,4 @@ def _free(number: int) -> str:
     return f"the cluster keeps {number} free" if number else "where none is free it hangs"
 
 
-CHECK = Check("serving-availability", ServingAvailabilityParameters, run, __doc__)
+CHECK = Check("serving-availability", ServingAvailabilityParameters, run, __doc__, looks_at=_looks_at)

@@ -81,4 +81,8 @@ def run(subject: CheckSubject, parameters: TerminationGraceParameters) -> Iterat
             )
 
 
-CHECK = Check("termination-grace", TerminationGraceParameters, run, __doc__)
+def _looks_at(view: WorkloadView) -> bool:
+    return any(not template.virtual for template in view.templates)
+
+
+CHECK = Check("termination-grace", TerminationGraceParameters, run, __doc__, looks_at=_looks_at)

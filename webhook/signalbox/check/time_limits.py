@@ -93,7 +93,7 @@ class TimeLimitsParameters(Parameters):
 def run(subject: CheckSubject, parameters: TimeLimitsParameters) -> Iterator[Problem]:
     """One problem for the run's time limit, one for how long it is kept afterwards."""
     view = subject.view
-    if view.acts_as.runs not in ("once", "schedule", "pod"):
+    if not _looks_at(view):
         return
     set_limits = [path for path in dict.fromkeys(_places(view)) if value_at(view.object, path) is not None]
     if set_limits:
@@ -102,6 +102,12 @@ def run(subject: CheckSubject, parameters: TimeLimitsParameters) -> Iterator[Pro
         yield from _unlimited(view, parameters.max)
     if parameters.max_kept is not None:
         yield from _kept(view, parameters.max_kept)
+
+
+def _looks_at(view: WorkloadView) -> bool:
+    if view.acts_as.runs not in ("once", "schedule", "pod"):
+        return False
+    return (view.kind.group, view.kind.kind) in _KEPT_AT or any(True for _ in _places(view))
 
 
 def _places(view: WorkloadView) -> Iterator[Path]:
@@ -206,4 +212,4 @@ def _time(seconds: int) -> str:
     return f"{seconds} s"
 
 
-CHECK = Check("time-limits", TimeLimitsParameters, run, __doc__)
+CHECK = Check("time-limits", TimeLimitsParameters, run, __doc__, looks_at=_looks_at)

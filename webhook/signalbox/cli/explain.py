@@ -38,6 +38,7 @@ With -o json, one object a workload:
   injected     [{path, value, was, by}], as check prints it; notInjected: [string]
   policies     [{name, description, rules: [{rule, mode, result, message, more, fixedBy, exceptedBy,
                 approvedBy}]}]
+               result: refuses | warns | not judged | excepted | recorded | passes | does not apply
   write        [{judgement, path, value, words}]
 line is null where no line of the manifest says it; default: the API server fills it in.
 """

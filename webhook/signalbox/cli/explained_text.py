@@ -5,7 +5,17 @@ from dataclasses import replace
 
 from signalbox.cli.changes import write_changes
 from signalbox.cli.explained import Explanation, Fact, Seen, Template
-from signalbox.cli.rule_outcomes import NOT_JUDGED, PASSES, RECORDED, REFUSES, RESULTS, WARNS, PolicyOutcome, RuleOutcome
+from signalbox.cli.rule_outcomes import (
+    NOT_FOR_THIS,
+    NOT_JUDGED,
+    PASSES,
+    RECORDED,
+    REFUSES,
+    RESULTS,
+    WARNS,
+    PolicyOutcome,
+    RuleOutcome,
+)
 from signalbox.cli.terminal import Terminal
 from signalbox.cli.type_signs import AGREES, DECIDES, OUTVOTED, STRENGTHS, TypeSign
 from signalbox.fieldpath import format_path
@@ -214,7 +224,12 @@ def _write_rules(explanation: Explanation, out: Terminal) -> None:
 
 def _counts(policies: Iterable[PolicyOutcome]) -> list[str]:
     results = [rule.result for outcome in policies for rule in outcome.rules]
-    verbs = {REFUSES: ("refuses", "refuse"), WARNS: ("warns", "warn"), PASSES: ("passes", "pass")}
+    verbs = {
+        REFUSES: ("refuses", "refuse"),
+        WARNS: ("warns", "warn"),
+        PASSES: ("passes", "pass"),
+        NOT_FOR_THIS: ("does not apply", "do not apply"),
+    }
     counts = []
     for result in RESULTS:
         number = results.count(result)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from signalbox.admission import Admission
+from signalbox.check.table import CHECKS
 from signalbox.cli.report import options_that_tell
 from signalbox.engine import Setup
 from signalbox.engine.gate import view_of
@@ -18,7 +19,8 @@ from signalbox.record import read_record, still_ours, without_ours
 from signalbox.workload.view import WorkloadView
 
 PASSES, WARNS, REFUSES, NOT_JUDGED, RECORDED, EXCEPTED = "passes", "warns", "refuses", "not judged", "recorded", "excepted"
-RESULTS = (REFUSES, WARNS, NOT_JUDGED, EXCEPTED, RECORDED, PASSES)
+NOT_FOR_THIS = "does not apply"
+RESULTS = (REFUSES, WARNS, NOT_JUDGED, EXCEPTED, RECORDED, PASSES, NOT_FOR_THIS)
 """What a rule may say, the worst first."""
 
 
@@ -26,7 +28,7 @@ RESULTS = (REFUSES, WARNS, NOT_JUDGED, EXCEPTED, RECORDED, PASSES)
 class RuleOutcome:
     """What one rule says of one workload: the worst of its findings, and how many ``more`` there are.
 
-    ``finding`` is that worst one, None where the rule passes.
+    ``finding`` is that worst one, None where the rule passes, or where its check has nothing to look at in such work.
     """
 
     rule: Rule
@@ -88,7 +90,10 @@ def _outcome(
     if not applies(rule, policy, subject):
         return None
     mode = effective_mode(rule, subject, now, setup.max_mode)
-    return None if mode is Mode.DISABLED else RuleOutcome(rule, mode, PASSES)
+    if mode is Mode.DISABLED:
+        return None
+    looks = rule.check is None or CHECKS[rule.check].looks_at(subject.view)
+    return RuleOutcome(rule, mode, PASSES if looks else NOT_FOR_THIS)
 
 
 def _result(finding: Finding) -> str:
