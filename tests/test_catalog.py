@@ -602,6 +602,36 @@ def test_a_label_is_no_way_round_the_rules(label: str, contradicted: bool) -> No
         assert not problems("label-contradicted", apply_fixes(job, found.values()))
 
 
+@pytest.mark.parametrize(
+    ("label", "told"),
+    [
+        ("Inference", "says Inference, which is no type; this is taken for training all the same. Did you mean inference?"),
+        ("train", "says train, which is no type; this is taken for training all the same. Did you mean training?"),
+        ("gold", "says gold, which is no type; this is taken for training all the same."),
+    ],
+)
+def test_a_label_that_names_no_type_is_told_and_never_refused(label: str, told: str) -> None:
+    job = gpu_job()
+    pod_spec(job)["containers"][0] |= {"command": ["python", "train.py"], "args": []}
+    job["metadata"]["labels"] = {"workload.ai/type": label}
+    (found,) = problems("label-contradicted", job).values()
+    assert found.message == f"Label workload.ai/type {told}"
+    assert found.fix.text.startswith("write one of distributed-training, training, ")
+    assert (found.warns, found.refuses) == (True, False)
+    job["metadata"]["labels"] = {"workload.ai/type": "${TYPE}"}
+    assert not problems("label-contradicted", job)
+
+
+def test_what_is_not_known_by_a_wrong_label_is_told_so_wherever_the_label_stands() -> None:
+    job = gpu_job()
+    pod_spec(job)["containers"][0] |= {"image": "x:1", "command": ["/opt/run"], "args": []}
+    job["metadata"]["name"] = "a"
+    job["spec"]["template"]["metadata"] = {"labels": {"workload.ai/type": "Training"}}
+    (found,) = problems("label-contradicted", job).values()
+    assert "says Training, which is no type; what this is is not known. Did you mean training?" in found.message
+    assert found.evidence[0].path == ("spec", "template", "metadata", "labels", "workload.ai/type")
+
+
 def test_a_server_that_is_labelled_training_counts_where_the_policy_says_so() -> None:
     server = deployment()
     server["metadata"]["labels"] = {"workload.ai/type": "training"}

@@ -13,11 +13,12 @@ from signalbox.engine import Setup
 from signalbox.engine.gate import view_of
 from signalbox.fieldpath import Path, value_at
 from signalbox.manifests import Manifest
+from signalbox.message import clean
 from signalbox.quantity import Quantity
 from signalbox.workload.accelerators import template_accelerators
 from signalbox.workload.judgement import Evidence, Judgement
 from signalbox.workload.kinds.kind import PodTemplate, WorkloadKind
-from signalbox.workload.labels import QUEUE_LABEL, SCHEDULER_QUEUE_ANNOTATION, SCHEDULER_QUEUE_LABELS
+from signalbox.workload.labels import QUEUE_LABEL, SCHEDULER_QUEUE_ANNOTATION, SCHEDULER_QUEUE_LABELS, TYPE_LABEL
 from signalbox.workload.type import infer_type
 from signalbox.workload.view import WorkloadView
 
@@ -136,7 +137,7 @@ def _facts(view: WorkloadView, places: Places) -> list[Fact]:
     return [
         Fact("kind", kind.text, _RUNS[view.acts_as.runs], seen(Evidence(("kind",), kind.kind))),
         Fact("accelerators", accelerators.any, "", seen(*accelerators.evidence)),
-        judged("type", view.type, "" if view.type.state else "nothing says it plainly enough"),
+        judged("type", view.type, _type_remark(view)),
         judged("framework", view.framework, "" if view.framework.state else "no program, image or variable names one"),
         Fact(
             "distributed",
@@ -151,6 +152,14 @@ def _facts(view: WorkloadView, places: Places) -> list[Fact]:
         _queue(view, places),
         _owner(view, places),
     ]
+
+
+def _type_remark(view: WorkloadView) -> str:
+    remark = "" if view.type.state else "nothing says it plainly enough"
+    said = "" if view.type.declared else view.user_label(TYPE_LABEL)
+    if not said:
+        return remark
+    return f"{remark}{'; ' if remark else ''}your label says {clean(said, 63)}, which is no type"
 
 
 def _priority_remark(view: WorkloadView) -> str:
