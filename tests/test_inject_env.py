@@ -58,6 +58,38 @@ def test_only_containers_with_accelerators_get_them() -> None:
     assert [container.get("env") for container in spec["containers"]] == [OURS, None]
 
 
+def served(name: str = "model", workers: bool = False, **fields: Any) -> dict[str, Any]:
+    asked = {"resources": {"limits": {"nvidia.com/gpu": 1}}}
+    predictor: dict[str, Any] = {name: {"modelFormat": {"name": "huggingface"}, **asked, **fields}}
+    if workers:
+        predictor["workerSpec"] = {"containers": [{"name": "worker-container", **asked}]}
+    metadata = {"name": "chat", "namespace": "serving"}
+    kind = {"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceService"}
+    return {**kind, "metadata": metadata, "spec": {"predictor": predictor}}
+
+
+@pytest.mark.parametrize("name", ["model", "triton"])
+def test_the_model_of_kserve_is_a_container_by_another_name(name: str) -> None:
+    made = served(name, workers=True, env=[A, OWN])
+    stored = mutated(WORLD, request(made))
+    predictor = stored["spec"]["predictor"]
+    assert predictor[name]["env"] == [A, OWN, OURS[1]]
+    assert predictor["workerSpec"]["containers"][0]["env"] == OURS
+    assert record(stored)[f"spec.predictor.{name}.env[NCCL_SOCKET_IFNAME]"]["by"] == "net"
+    assert mutated(WORLD, request(copy.deepcopy(made), stored)) == stored, "sent again without ours it is as it was stored"
+    plain = served(name)
+    del plain["spec"]["predictor"][name]["resources"]
+    assert "env" not in mutated(WORLD, request(plain))["spec"]["predictor"][name]
+
+
+def test_the_model_of_a_wrapped_service_gets_its_variables_too() -> None:
+    metadata = {"name": "aw", "namespace": "serving"}
+    spec = {"components": [{"template": served()}]}
+    wrapped = {"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": metadata, "spec": spec}
+    result = mutated(WORLD, request(wrapped))
+    assert result["spec"]["components"][0]["template"]["spec"]["predictor"]["model"]["env"] == OURS
+
+
 def test_a_coordinator_without_accelerators_gets_neither_variables_nor_their_nodes() -> None:
     result = mutated(WORLD, request(job_set()))
     coordinator, workers = (

@@ -32,6 +32,8 @@ _NAMED = {
     "nodeSelector": ("spec",),
     "env": ("spec",),
 }
+# KServe's components hold one by another name (``predictor.model``).
+_HOLD_CONTAINERS = ("containers", "initContainers", "predictor", "transformer", "explainer")
 _INJECTED_FIELDS = frozenset({"suspend", "priorityClassName", "tolerations", "terminationGracePeriodSeconds"})
 
 
@@ -88,7 +90,7 @@ def _is_injectable(field: str, names: Container[tuple[str, ...]], suspend: Path 
 
 
 def _is_of_container(steps: tuple[str, ...]) -> bool:
-    return len(steps) > 4 and steps[-4] in ("containers", "initContainers")
+    return len(steps) > 4 and steps[-4] in _HOLD_CONTAINERS
 
 
 def _was_the_like(entry: JsonObject) -> bool:

@@ -1,7 +1,8 @@
 """Environment variables: settings that every container with accelerators of a cluster needs, such as those of its network.
 
-They go to the containers that ask for accelerators, init containers among them, and to no others. A variable that its user
-has set stays, whatever its value and wherever it comes from, `force: true` or not. Values are literal.
+They go to the containers that ask for accelerators, init containers and KServe's `predictor.model` among them, and to no
+others. A variable that its user has set stays, whatever its value and wherever it comes from, `force: true` or not. Values
+are literal.
 
 Example:
     inject: {env: {NCCL_SOCKET_IFNAME: eth0, NCCL_DEBUG: WARN}}
@@ -59,8 +60,8 @@ def _accelerated(target: Target) -> Iterator[Path]:
     for template in target.view.templates:
         if not template.writable:
             continue
-        # A program that fields of the kind's own describe is no container of this template.
-        programs = {program.path for program in template.programs}
+        # A program that fields of the kind's own describe is no container of this template, unless it is one in all but name.
+        programs = {program.path for program in template.programs if not program.container}
         for path, container, _ in containers_of(template, with_resources=True):
             if path in programs:
                 continue

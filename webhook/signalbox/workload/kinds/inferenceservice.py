@@ -1,6 +1,7 @@
 """InferenceService ``serving.kserve.io``: a predictor and what stands before it, each a PodSpec with fields of its own.
 
-The model may stand beside the containers (``model``, or a framework's name), and its serving runtime is another object.
+The model may stand beside the containers (``model``, or a framework's name: a container with fields of its own, KServe
+``pkg/apis/serving/v1beta1`` PredictorExtensionSpec), and its serving runtime is another object.
 KServe hands the labels of the service to its Pods. Before ``v1beta1`` the predictor stands in ``spec.default``, and that of a
 next version in ``spec.canary``: no PodSpec, but a framework's name or one ``custom.container`` (KServe
 ``pkg/apis/serving/v1alpha2``).
@@ -53,7 +54,8 @@ def _components(service: JsonObject, spec: JsonObject) -> Iterator[PodTemplate]:
             continue
         path: Path = ("spec", component)
         pods = _pods(body)
-        yield replace(inline_at(service, path, pods, component), programs=_models(path, body), partial=True)
+        models = tuple([replace(model, container=True) for model in _models(path, body)])
+        yield replace(inline_at(service, path, pods, component), programs=models, partial=True)
         workers = body.get("workerSpec")
         if isinstance(workers, dict):
             size = count(workers.get("pipelineParallelSize", workers.get("size")), default=2)

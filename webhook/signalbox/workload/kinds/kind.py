@@ -32,7 +32,8 @@ class Program:
 
     ``path`` is where ``body`` stands; ``command`` and ``args`` are where those stand, if elsewhere. A command that is a
     string is shell text (RayJob ``entrypoint``). ``gathered``: where each member of a list of ``body`` stands that was put
-    together from other places. ``beside``: a sidecar of what the template's ``asked`` is for.
+    together from other places. ``beside``: a sidecar of what the template's ``asked`` is for. ``container``: the mapping is a
+    container by another name, and what is written to containers is written to it (KServe ``predictor.model``).
     """
 
     path: Path
@@ -41,6 +42,7 @@ class Program:
     args: Path | None = None
     gathered: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
     beside: bool = False
+    container: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,4 +251,5 @@ def _program_below(prefix: Path, program: Program) -> Program:
     command = None if program.command is None else (*prefix, *program.command)
     args = None if program.args is None else (*prefix, *program.args)
     gathered = {name: tuple([(*prefix, *path) for path in paths]) for name, paths in program.gathered.items()}
-    return Program((*prefix, *program.path), program.body, command, args, gathered, program.beside)
+    path = (*prefix, *program.path)
+    return replace(program, path=path, command=command, args=args, gathered=gathered)
