@@ -219,6 +219,93 @@ spec: {description: All but evaluations., match: {not: {types: [evaluation]}}, i
     assert "matches too evals: injects no queue, priority or nodes for a type that is not certain" in shown
 
 
+INJECTS = """
+inject:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists}]
+  nodeSelector: {pool: gpu}
+  terminationGracePeriodSeconds: 300
+  env: {NCCL_DEBUG: WARN}
+"""
+EVERYTHING = "tolerations, nodeSelector, terminationGracePeriodSeconds, env (policy p): "
+RUNTIME = """
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: torch}
+spec:
+  mlPolicy: {numNodes: 2}
+  template:
+    spec:
+      replicatedJobs:
+        - name: node
+          template:
+            metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+            spec: {template: {spec: {containers: [{name: node, resources: {limits: {nvidia.com/gpu: 8}}}]}}}
+---
+"""
+TRAIN_JOB = """
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: t}
+spec: {runtimeRef: {name: torch}, trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: 8}}}}
+"""
+SPARK = """
+apiVersion: sparkoperator.k8s.io/v1beta2
+kind: SparkApplication
+metadata: {name: s}
+spec:
+  mainApplicationFile: local:///etl.py
+  driver: {cores: 1}
+  executor: {instances: 3, gpu: {name: nvidia.com/gpu, quantity: 2}}
+"""
+NIM = """
+apiVersion: apps.nvidia.com/v1alpha1
+kind: NIMService
+metadata: {name: n}
+spec: {image: {repository: nim}, resources: {limits: {nvidia.com/gpu: 1}}}
+"""
+MODEL = """
+apiVersion: serving.kserve.io/v1beta1
+kind: InferenceService
+metadata: {name: m}
+spec: {predictor: {model: {modelFormat: {name: huggingface}, resources: {limits: {nvidia.com/gpu: 1}}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("manifest", "told"),
+    [
+        (TRAIN_JOB, [f"{EVERYTHING}the pod template stands in another object, which this only names; write it there"]),
+        (RUNTIME + TRAIN_JOB, [f"{EVERYTHING}the pod template stands in ClusterTrainingRuntime torch; write it there"]),
+        (
+            SPARK,
+            ["env (policy p): what asks for the accelerators (spec.executor.gpu.quantity) is no container that is written to"],
+        ),
+        (NIM, [f"{EVERYTHING}NIMService gets labels alone, and what is made of it comes by again"]),
+        (MODEL, []),
+    ],
+)
+def test_what_a_kind_has_no_place_for_is_told(
+    manifest: str, told: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "inject.yaml").write_text(policy(INJECTS))
+    (tmp_path / "work.yaml").write_text(manifest)
+    words = (str(tmp_path / "work.yaml"), "--policies", str(tmp_path / "inject.yaml"))
+    (found,) = explained(capsys, *words)
+    assert found["notInjected"] == told
+    assert main(["explain", *words]) == 0
+    page = " ".join(capsys.readouterr().out.split())
+    assert ("not written " in page) == bool(told)
+    assert all(one in page for one in told)
+    assert "nothing left to inject" not in page
+
+
+def test_a_queue_for_what_is_not_queued_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "inject.yaml").write_text(policy("inject: {queue: q}"))
+    (tmp_path / "work.yaml").write_text(NIM)
+    (found,) = explained(capsys, str(tmp_path / "work.yaml"), "--policies", str(tmp_path / "inject.yaml"))
+    assert found["notInjected"] == ["queue (policy p): Kueue does not queue this NIMService by a label"]
+
+
 def test_a_rule_whose_check_looks_at_other_kinds_does_not_pass_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     names = ("time-limits", "cron-concurrency", "serving-availability", "gang", "gpu-requests")
     rules = "\n".join(f"  - {{name: {name}, check: {name}, mode: warn}}" for name in names)

@@ -35,7 +35,8 @@ With -o json, one object a workload:
   templates    [{name, pods, perPod, placeholder, line}]
   typeSigns    [{result: decides | agrees | outvoted, says, strength, path, value, note, line, default,
                 reason, why}]
-  injected     [{path, value, was, by}], as check prints it; notInjected: [string]
+  injected     [{path, value, was, by}], as check prints it; notInjected: [string], what
+               policies name and why it is not written
   policies     [{name, description, rules: [{rule, mode, result, message, more, fixedBy, exceptedBy,
                 approvedBy}]}]
                result: refuses | warns | not judged | excepted | recorded | passes | does not apply

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from signalbox.admission import Admission, Asked, admit
 from signalbox.cli.changes import Change, changes_of
+from signalbox.cli.left_out import LeftOut, left_out
 from signalbox.cli.place import Place, Places
 from signalbox.cli.rule_outcomes import Injecting, PolicyOutcome, injecting, rule_outcomes
 from signalbox.cli.type_signs import TypeSign, type_signs
@@ -85,7 +86,7 @@ class Explanation:
     """One workload: ``facts`` of it as its user wrote it, with the API server's defaults, and what follows from them.
 
     ``inferred`` is its type if no label said it, and ``signs`` what spoke for which. ``injecting`` are the policies behind
-    the ``changes``, and ``policies`` those that judge the result.
+    the ``changes``, ``left_out`` is what of theirs is not written, and ``policies`` are those that judge the result.
     """
 
     manifest: Manifest
@@ -98,6 +99,7 @@ class Explanation:
     admission: Admission
     changes: tuple[Change, ...]
     injecting: Injecting
+    left_out: tuple[LeftOut, ...]
     policies: tuple[PolicyOutcome, ...]
     ways: tuple[WayToSay, ...]
 
@@ -108,6 +110,7 @@ def explain(setup: Setup, manifest: Manifest, kind: WorkloadKind, asked: Asked, 
     view = view_of(setup, admission.before, kind, admission.request.namespace)
     places = Places(manifest, admission.before)
     inferred = infer_type(view) if view.type.declared else view.type
+    behind = injecting(setup, admission, view)
     return Explanation(
         manifest,
         view,
@@ -118,7 +121,8 @@ def explain(setup: Setup, manifest: Manifest, kind: WorkloadKind, asked: Asked, 
         type_signs(view, inferred),
         admission,
         changes_of(admission),
-        injecting(setup, admission, view),
+        behind,
+        left_out(setup, view, behind) if admission.mutation.response.allowed else (),
         rule_outcomes(setup, admission, now),
         tuple(ways_to_say(view)),
     )

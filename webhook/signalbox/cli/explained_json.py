@@ -42,7 +42,7 @@ def explanation_json(explanation: Explanation) -> JsonObject:
         ],
         "typeSigns": [_sign(sign, explanation) for sign in explanation.signs],
         "injected": [change.as_json() for change in explanation.changes],
-        "notInjected": list(explanation.admission.mutation.response.warnings),
+        "notInjected": [*explanation.admission.mutation.response.warnings, *(one.text for one in explanation.left_out)],
         "policies": [_policy(outcome) for outcome in explanation.policies],
         "write": [
             {"judgement": way.name, "path": format_path(way.path, view.object), "value": way.value, "words": way.words}

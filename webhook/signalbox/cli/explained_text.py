@@ -180,9 +180,10 @@ def _write_injected(explanation: Explanation, out: Terminal) -> None:
     write_changes(changes, out)
     sources = {name for change in changes for name in change.by.split(",")}
     behind = [policy for policy in injecting.matching if policy.name in sources]
+    left = {name for one in explanation.left_out for name in one.policies}
     idle = [policy.name for policy in injecting.matching if policy.name not in sources]
     held_back = [name for name in idle if name in injecting.held_back]
-    idle = [name for name in idle if name not in injecting.held_back]
+    idle = [name for name in idle if name not in injecting.held_back and name not in left]
     if changes:
         out.line("  why", "dim")
     for policy in behind:
@@ -199,6 +200,8 @@ def _write_injected(explanation: Explanation, out: Terminal) -> None:
     for policy, unknown in injecting.unknown:
         text = f": injects nothing, not known: {clean(', '.join(unknown), 200)}"
         _write_wrapped("    ", clean(policy.name), text, "      ", out)
+    for one in explanation.left_out:
+        _write_wrapped("  not written   ", "", clean(one.text, 400), "    ", out)
     for warning in explanation.admission.mutation.response.warnings:
         _write_wrapped("  ", "", f"Warning: {warning}", "    ", out)
 
