@@ -134,8 +134,8 @@ class Told:
             folder, _, file = value.rpartition("/")
             if role == "output-when-named":
                 self.maybe.append((place, seen, value))
-            elif "." in file:
-                # Of a file the folder counts that it is in.
+            elif "." in file and "(" not in seen.value:
+                # Of a file the folder counts that it is in; a call in a text only names what it writes.
                 self.maybe.append((place, seen, folder))
 
     def _is_in_a_bucket(self, value: str, shown: str) -> bool:

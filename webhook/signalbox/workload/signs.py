@@ -178,9 +178,9 @@ class CheckpointSigns:
     program text that save to one of their arguments, some only for programs of the frameworks in ``calls_of``, none where
     what is saved is one of ``asides``; ``copiers`` copy from their first argument to their last, ``remote_copiers`` to a
     store's name. ``tidiers`` put nothing into the folders they are given, ``mounters`` mount what outlives the Pod at the last.
-    ``savers`` save without being told to, ``unsaved`` turn saving off, ``store_types`` say in which store paths are, ``uploads``
-    are settings by which a model is uploaded, and ``made_models`` those that name the model which is made. With one of the
-    words ``own`` an output is that of the run.
+    ``savers`` save without being told to, ``unsaved`` turn saving off, ``store_types`` say in which store paths are. By
+    ``uploads`` a model is uploaded, ``made_models`` name the one which is made. With one of the words ``own`` an output is that
+    of the run.
     ``schemes`` of URLs and ``hosts`` (ends of their names, or first words) are those of stores that outlive a Pod;
     ``rooted_schemes`` are those whose URLs may do without a host or bucket. The three ``*_volumes`` are fields of a volume that
     name its source: what is written to durable ones outlives the Pod and its node, to ephemeral ones it does not, and read-only
