@@ -240,6 +240,9 @@ def test_what_is_kept_of_an_object_says_the_same(kind: Any) -> None:
             "scopes": ["BestEffort"],
             "nodeLabels": {"a": "b"},
             "mlPolicy": {"numNodes": 1},
+            "devices": {"requests": [{"name": "g", "exactly": {"deviceClassName": "c", "count": 2}}]},
+            "spec": {"devices": {"requests": [{"name": "g", "deviceClassName": "c"}]}},
+            "extendedResourceName": "lab.example/gpu",
         },
         "status": {"long": "x" * 1000},
     }
@@ -265,6 +268,9 @@ def answers(kind: Any, obj: Any) -> list[Any]:
         state.resource_quotas("x"),
         nodes_of(state.training_runtime("TrainingRuntime", "x", "a")),
         nodes_of(state.training_runtime("ClusterTrainingRuntime", "", "a")),
+        state.resource_claim("ResourceClaim", "x", "a"),
+        state.resource_claim("ResourceClaimTemplate", "x", "a"),
+        state.device_class("a"),
     ]
 
 
@@ -276,6 +282,7 @@ def test_where_the_api_server_lists_them() -> None:
     paths = {kind.kind: kind.paths for kind in WATCHED}
     assert paths["Namespace"] == ("/api/v1/namespaces",)
     assert paths["Cohort"][0] == "/apis/kueue.x-k8s.io/v1beta2/cohorts"
+    assert paths["ResourceClaimTemplate"][0] == "/apis/resource.k8s.io/v1/resourceclaimtemplates"
     assert WATCHED_BY_KIND[KUEUE, "LocalQueue"].text == "localqueues.kueue.x-k8s.io"
 
 

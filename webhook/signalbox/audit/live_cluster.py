@@ -31,7 +31,7 @@ def _read(api: ApiServer, kind: WatchedKind, state: ClusterState) -> list[str]:
             faults = []
             try:
                 for items, _, _ in api.pages(path):
-                    found = [state.put(kind.group, kind.kind, kind.slim(item)) for item in items]
+                    found = [state.put(kind.group, kind.kind, kind.slim(item)) for item in items if not kind.leaves_out(item)]
                     faults += [str(fault) for fault in found if fault is not None]
             except ApiError as error:
                 if error.not_found:

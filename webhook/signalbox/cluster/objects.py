@@ -91,3 +91,36 @@ class TrainingRuntime:
     name: str
     spec: JsonObject
     labels: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Devices:
+    """What a request of a claim would take: devices of one class. ``count`` None: all that a node has, or a placeholder."""
+
+    device_class: str
+    count: int | None = 1
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRequest:
+    """One request of a claim. Of several ``alternatives`` the scheduler takes one, the first that it can have."""
+
+    name: str
+    alternatives: tuple[Devices, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceClaim:
+    """A ResourceClaim of resource.k8s.io, or what a ResourceClaimTemplate makes one of for each Pod."""
+
+    name: str
+    requests: tuple[DeviceRequest, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceClass:
+    """A DeviceClass: ``resource`` is its ``extendedResourceName``, ``drivers`` are those that its selectors name."""
+
+    name: str
+    resource: str = ""
+    drivers: tuple[str, ...] = ()

@@ -4,6 +4,7 @@ Where something that matters has another shape than its kind allows, all of the 
 refuse work that the whole of it has room for.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -11,10 +12,14 @@ from typing import Any, TypeVar
 from signalbox.cluster.objects import (
     ClusterQueue,
     Cohort,
+    DeviceClass,
+    DeviceRequest,
+    Devices,
     FlavorQuota,
     LocalQueue,
     NamespaceQuota,
     PriorityClass,
+    ResourceClaim,
     ResourceFlavor,
     ResourceGroup,
     TrainingRuntime,
@@ -22,12 +27,18 @@ from signalbox.cluster.objects import (
 from signalbox.fieldpath import Path
 from signalbox.quantity import Quantity, parse_quantity
 from signalbox.review import JsonObject
-from signalbox.workload.kinds.kind import mapping, members
+from signalbox.workload.kinds.kind import count, mapping, members
 
 UNREAD = "unread"
 """A key of an object of which only the name was kept: it was too large."""
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 _NEVER = "Never"
+_ALL = "All"
+# The most that the API server takes (kubernetes ``api/resource/v1``).
+_MOST_REQUESTS = 32
+_MOST_ALTERNATIVES = 8
+_LONGEST_SELECTOR = 10 * 1024
+_DRIVER = re.compile(r"""device\.driver\s?==\s?["']([\w.-]{1,253})["']""")
 T = TypeVar("T")
 
 
@@ -129,6 +140,25 @@ def read_training_runtime(obj: JsonObject) -> TrainingRuntime:
     return TrainingRuntime(name_of(obj), mapping(obj.get("spec")), _texts(mapping(obj.get("metadata")).get("labels")))
 
 
+def read_resource_claim(obj: JsonObject) -> ResourceClaim:
+    """A ResourceClaim."""
+    return _claim(obj, _mapping(obj, "spec", ()), ("spec",))
+
+
+def read_resource_claim_template(obj: JsonObject) -> ResourceClaim:
+    """What a ResourceClaimTemplate makes."""
+    return _claim(obj, _mapping(_mapping(obj, "spec", ()), "spec", ("spec",)), ("spec", "spec"))
+
+
+def read_device_class(obj: JsonObject) -> DeviceClass:
+    """A DeviceClass."""
+    spec = _mapping(obj, "spec", ())
+    written = (mapping(one.get("cel")).get("expression") for one in _mappings(spec, "selectors"))
+    selectors = [text[:_LONGEST_SELECTOR] for text in written if isinstance(text, str)]
+    drivers = dict.fromkeys(driver for text in selectors for driver in _DRIVER.findall(text))
+    return DeviceClass(name_of(obj), _text(spec, "extendedResourceName"), tuple(drivers))
+
+
 def read(kind: str, reader: Callable[[JsonObject], T], obj: Any) -> T | Fault:
     """What ``reader`` makes of an object, or what keeps it from being used."""
     if mapping(obj).get(UNREAD) is True:
@@ -163,6 +193,29 @@ def _quotas(flavor: JsonObject, path: Path) -> dict[str, FlavorQuota]:
             _limit(entry, "lendingLimit", where),
         )
     return quotas
+
+
+def _claim(obj: JsonObject, spec: JsonObject, path: Path) -> ResourceClaim:
+    """In the fields of v1, and of v1beta1, where a request has no ``exactly`` around what it asks for."""
+    devices = _mapping(spec, "devices", path)
+    where: Path = (*path, "devices")
+    requests = []
+    for number, request in enumerate(_mappings(devices, "requests", where)[:_MOST_REQUESTS]):
+        at: Path = (*where, "requests", number)
+        exactly = _mapping(request, "exactly", at)
+        written = _mappings(request, "firstAvailable", at)[:_MOST_ALTERNATIVES] or (exactly or request,)
+        # For looking after devices that others use.
+        alternatives = [_devices(one, at) for one in written if one.get("adminAccess") is not True]
+        name = request.get("name")
+        requests.append(DeviceRequest(name if isinstance(name, str) else "", tuple(alternatives)))
+    return ResourceClaim(name_of(obj), tuple(requests))
+
+
+def _devices(written: JsonObject, path: Path) -> Devices:
+    device_class = written.get("deviceClassName")
+    if not isinstance(device_class, str):
+        raise UnreadableError((*path, "deviceClassName"), "a text", device_class)
+    return Devices(device_class, None if written.get("allocationMode") == _ALL else count(written.get("count")))
 
 
 def _name(entry: JsonObject, path: Path) -> str:

@@ -11,6 +11,7 @@ from signalbox.workload.kinds.kind import mapping
 KUEUE = "kueue.x-k8s.io"
 SCHEDULING = "scheduling.k8s.io"
 TRAINER = "trainer.kubeflow.org"
+DEVICES = "resource.k8s.io"
 
 
 _MIB = 1024 * 1024
@@ -40,7 +41,8 @@ class WatchedKind:
     """One kind. ``versions``: those that are understood, the preferred one first.
 
     ``fields`` and ``spec`` name what is kept of an object beside its name, ``labels`` whether its labels are. ``document``:
-    it is read as a document, so it keeps what says which, and all but its status.
+    it is read as a document, so it keeps what says which, and all but its status. An object with an annotation of
+    ``left_out`` is nobody's to name, and not kept.
     """
 
     group: str
@@ -53,6 +55,7 @@ class WatchedKind:
     labels: bool = False
     document: bool = False
     room: Room = _ROOM
+    left_out: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -64,6 +67,12 @@ class WatchedKind:
         """Where all objects are listed, a path for each version."""
         start = f"/apis/{self.group}" if self.group else "/api"
         return tuple(f"{start}/{version}/{self.plural}" for version in self.versions)
+
+    def leaves_out(self, obj: Any) -> bool:
+        """Whether an object is one that nobody names."""
+        return bool(self.left_out) and not mapping(mapping(mapping(obj).get("metadata")).get("annotations")).keys().isdisjoint(
+            self.left_out
+        )
 
     def slim(self, obj: Any) -> JsonObject:
         """What is kept of an object: so much memory a kind, whatever status and annotations hold."""
@@ -86,6 +95,9 @@ def _some(found: JsonObject, names: tuple[str, ...]) -> JsonObject:
 
 
 _QUEUES = ("v1beta2", "v1beta1")
+_CLAIMS = ("v1", "v1beta2", "v1beta1", "v1alpha3")
+# What Kubernetes makes of templates and of extended resources, one a Pod (its list of well-known annotations).
+_CLAIMS_OF_PODS = ("resource.kubernetes.io/pod-claim-name", "resource.kubernetes.io/extended-resource-name")
 
 WATCHED: tuple[WatchedKind, ...] = (
     WatchedKind("", ("v1",), "namespaces", "Namespace", labels=True),
@@ -115,6 +127,26 @@ WATCHED: tuple[WatchedKind, ...] = (
     WatchedKind(
         TRAINER, ("v1alpha1",), "clustertrainingruntimes", "ClusterTrainingRuntime", spec=("mlPolicy", "template"), labels=True
     ),
+    WatchedKind(
+        DEVICES,
+        _CLAIMS,
+        "resourceclaimtemplates",
+        "ResourceClaimTemplate",
+        namespaced=True,
+        spec=("spec",),
+        room=_ROOM_OF_TENANTS,
+    ),
+    WatchedKind(
+        DEVICES,
+        _CLAIMS,
+        "resourceclaims",
+        "ResourceClaim",
+        namespaced=True,
+        spec=("devices",),
+        room=_ROOM_OF_TENANTS,
+        left_out=_CLAIMS_OF_PODS,
+    ),
+    WatchedKind(DEVICES, _CLAIMS, "deviceclasses", "DeviceClass", spec=("selectors", "extendedResourceName")),
 )
 
 WATCHED_BY_KIND: Mapping[tuple[str, str], WatchedKind] = {(one.group, one.kind): one for one in WATCHED}

@@ -5,105 +5,45 @@ namespace) is a copy of one moment. A name that is not there is UNKNOWN until it
 been told whole (``synced``) or is known not to be installed (``absent``); from then on it is known to be missing.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 from signalbox.cluster.capacity import Capacities, GroupCapacity
 from signalbox.cluster.objects import (
     ClusterQueue,
     Cohort,
+    DeviceClass,
     LocalQueue,
     NamespaceQuota,
     PriorityClass,
+    ResourceClaim,
     ResourceFlavor,
     TrainingRuntime,
 )
 from signalbox.cluster.reading import (
     Fault,
     name_of,
-    namespace_of,
-    read,
     read_cluster_queue,
     read_cohort,
+    read_device_class,
     read_local_queue,
     read_namespace,
     read_priority_class,
+    read_resource_claim,
+    read_resource_claim_template,
     read_resource_flavor,
     read_resource_quota,
     read_training_runtime,
 )
-from signalbox.cluster.resources import KUEUE, SCHEDULING, TRAINER
+from signalbox.cluster.resources import DEVICES, KUEUE, SCHEDULING, TRAINER
+from signalbox.cluster.table import Table
 from signalbox.cluster.view import UNKNOWN, UnknownType
-from signalbox.review import JsonObject
 
 # Made by the API server itself (pkg/apis/scheduling/v1/helpers.go): there in every cluster.
 _SYSTEM_CLASSES = {
     "system-cluster-critical": PriorityClass("system-cluster-critical", 2_000_000_000),
     "system-node-critical": PriorityClass("system-node-critical", 2_000_001_000),
 }
-_CLUSTER_WIDE = ""
-T = TypeVar("T")
-
-
-class Table(Generic[T]):
-    """The objects of one kind, by namespace and name. ``whole``: what is not there is known to be missing."""
-
-    def __init__(self, kind: str, reader: Callable[[JsonObject], T], namespaced: bool) -> None:
-        self._kind = kind
-        self._reader = reader
-        self._namespaced = namespaced
-        self._entries: dict[str, dict[str, T | UnknownType]] = {}
-        self.whole = False
-        self.installed: bool | UnknownType = UNKNOWN
-
-    def get(self, name: str, namespace: str = _CLUSTER_WIDE) -> T | None | UnknownType:
-        """The object of that name; UNKNOWN as well where it cannot be read."""
-        # Asked first: a kind that is being forgotten must not look whole and empty.
-        whole = self.whole
-        found = self._entries.get(namespace, {}).get(name)
-        if found is not None:
-            return found
-        return None if whole else UNKNOWN
-
-    def all(self, namespace: str = _CLUSTER_WIDE) -> Mapping[str, T | UnknownType]:
-        """Every object of a namespace, or every one of a kind that has no namespaces."""
-        # One step for the interpreter, so the copy is of one moment though another thread writes.
-        return self._entries.get(namespace, {}).copy()
-
-    def put(self, obj: Any) -> tuple[bool, Fault | None]:
-        """Takes an object over: whether anything is different now, and what of it cannot be used."""
-        if self.installed is False:
-            # Installed a moment ago: until all of it is told, a name that was not is not missing.
-            self.whole = False
-        self.installed = True
-        found = read(self._kind, self._reader, obj)
-        fault = found if isinstance(found, Fault) else None
-        kept: T | UnknownType = UNKNOWN if isinstance(found, Fault) else found
-        name, namespace = name_of(obj), namespace_of(obj) if self._namespaced else _CLUSTER_WIDE
-        if not name:
-            return False, fault
-        of_namespace = self._entries.setdefault(namespace, {})
-        if of_namespace.get(name) == kept:
-            return False, fault
-        of_namespace[name] = kept
-        return True, fault
-
-    def drop(self, namespace: str, name: str) -> None:
-        """An object is gone."""
-        place = namespace if self._namespaced else _CLUSTER_WIDE
-        of_namespace = self._entries.get(place, {})
-        of_namespace.pop(name, None)
-        if not of_namespace:
-            self._entries.pop(place, None)
-
-    def mark(self, whole: bool, installed: bool | UnknownType) -> None:
-        """What is known of the kind itself. Of one that is not installed, and of one forgotten, there is no object."""
-        if not whole:
-            self.whole = False
-        self.installed = installed
-        if installed is not True:
-            self._entries = {}
-        self.whole = whole
 
 
 class ClusterState:
@@ -120,6 +60,9 @@ class ClusterState:
         self._quotas = Table("ResourceQuota", read_resource_quota, True)
         self._runtimes = Table("TrainingRuntime", read_training_runtime, True)
         self._cluster_runtimes = Table("ClusterTrainingRuntime", read_training_runtime, False)
+        self._claim_templates = Table("ResourceClaimTemplate", read_resource_claim_template, True)
+        self._claims = Table("ResourceClaim", read_resource_claim, True)
+        self._device_classes = Table("DeviceClass", read_device_class, False)
         self._tables: dict[tuple[str, str], Table[Any]] = {
             ("", "Namespace"): self._namespaces,
             (SCHEDULING, "PriorityClass"): self._classes,
@@ -131,6 +74,9 @@ class ClusterState:
             ("", "ResourceQuota"): self._quotas,
             (TRAINER, "TrainingRuntime"): self._runtimes,
             (TRAINER, "ClusterTrainingRuntime"): self._cluster_runtimes,
+            (DEVICES, "ResourceClaimTemplate"): self._claim_templates,
+            (DEVICES, "ResourceClaim"): self._claims,
+            (DEVICES, "DeviceClass"): self._device_classes,
         }
         self._defaults: dict[str, PriorityClass] = {}
         self._default: PriorityClass | None = None
@@ -252,6 +198,15 @@ class ClusterState:
             # A manifest that names no namespace goes to this one.
             return self._runtimes.get(name, namespace or "default")
         return self._cluster_runtimes.get(name)
+
+    def resource_claim(self, kind: str, namespace: str, name: str) -> ResourceClaim | None | UnknownType:
+        """A ResourceClaim of a namespace, or what a ResourceClaimTemplate makes."""
+        table = self._claims if kind == "ResourceClaim" else self._claim_templates
+        return table.get(name, namespace or "default")
+
+    def device_class(self, name: str) -> DeviceClass | None | UnknownType:
+        """The DeviceClass of that name."""
+        return self._device_classes.get(name)
 
     def _mark(self, group: str, kind: str, whole: bool, installed: bool | UnknownType) -> None:
         table = self._tables.get((group, kind))

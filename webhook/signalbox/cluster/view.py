@@ -10,9 +10,11 @@ from typing import Final, Literal, Protocol
 from signalbox.cluster.capacity import GroupCapacity
 from signalbox.cluster.objects import (
     ClusterQueue,
+    DeviceClass,
     LocalQueue,
     NamespaceQuota,
     PriorityClass,
+    ResourceClaim,
     ResourceFlavor,
     TrainingRuntime,
 )
@@ -91,6 +93,14 @@ class ClusterView(Protocol):
         """A TrainingRuntime of a namespace, or (``kind`` says which) a ClusterTrainingRuntime."""
         ...
 
+    def resource_claim(self, kind: str, namespace: str, name: str) -> ResourceClaim | None | UnknownType:
+        """A ResourceClaim of a namespace, or (``kind`` says which) what a ResourceClaimTemplate makes."""
+        ...
+
+    def device_class(self, name: str) -> DeviceClass | None | UnknownType:
+        """The DeviceClass of that name."""
+        ...
+
 
 class EmptyClusterView:
     """A view that knows nothing."""
@@ -152,5 +162,13 @@ class EmptyClusterView:
         return UNKNOWN
 
     def training_runtime(self, kind: str, namespace: str, name: str) -> TrainingRuntime | None | UnknownType:
+        """Unknown."""
+        return UNKNOWN
+
+    def resource_claim(self, kind: str, namespace: str, name: str) -> ResourceClaim | None | UnknownType:
+        """Unknown."""
+        return UNKNOWN
+
+    def device_class(self, name: str) -> DeviceClass | None | UnknownType:
         """Unknown."""
         return UNKNOWN

@@ -233,7 +233,7 @@ class _NotThere(ApiError):
 
 def _key(kind: WatchedKind, found: JsonObject) -> Key | None:
     metadata = found.get("metadata")
-    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str) or kind.leaves_out(found):
         return None
     namespace = metadata.get("namespace") or ""
     return (kind.group, kind.kind, namespace, metadata["name"]) if isinstance(namespace, str) else None
