@@ -1,4 +1,4 @@
-"""Training runtimes that stand beside the TrainJobs a command was given: once they are applied, the cluster knows them too."""
+"""What stands beside the workloads that a command was given, and they name: once it is applied, the cluster knows it too."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from signalbox.manifests import Manifest
 
 _RUNTIMES = ("TrainingRuntime", "ClusterTrainingRuntime")
+_CLAIMS = ("ResourceClaimTemplate", "ResourceClaim", "DeviceClass")
 
 
 def is_runtime(manifest: "Manifest") -> bool:
@@ -19,19 +20,27 @@ def is_runtime(manifest: "Manifest") -> bool:
     return manifest.group == TRAINER and manifest.kind in _RUNTIMES
 
 
-def knowing_runtimes(setup: "Setup", manifests: "Sequence[Manifest]", namespace: str) -> "Setup":
-    """The setup with the runtimes among these manifests known of its cluster. ``namespace``: that of those that name none."""
-    from signalbox.cluster.resources import TRAINER
+def knowing_what_is_beside(setup: "Setup", manifests: "Sequence[Manifest]", namespace: str) -> "Setup":
+    """The setup with the runtimes and claims among these manifests known of its cluster.
+
+    ``namespace``: that of those that name none.
+    """
     from signalbox.cluster.state import ClusterState
     from signalbox.manifests import own_namespace
 
-    runtimes = [one for one in manifests if is_runtime(one)]
-    if not runtimes:
+    beside = [one for one in manifests if is_runtime(one) or _is_claim(one)]
+    if not beside:
         return setup
     cluster = setup.cluster if isinstance(setup.cluster, ClusterState) else ClusterState()
-    for runtime in runtimes:
-        metadata = runtime.value.get("metadata")
-        where = own_namespace(runtime.value) or namespace or "default"
+    for one in beside:
+        metadata = one.value.get("metadata")
+        where = own_namespace(one.value) or namespace or "default"
         named = {**metadata, "namespace": where} if isinstance(metadata, dict) else metadata
-        cluster.put(TRAINER, runtime.kind, {**runtime.value, "metadata": named})
+        cluster.put(one.group, one.kind, {**one.value, "metadata": named})
     return replace(setup, cluster=cluster)
+
+
+def _is_claim(manifest: "Manifest") -> bool:
+    from signalbox.cluster.resources import DEVICES
+
+    return manifest.group == DEVICES and manifest.kind in _CLAIMS

@@ -58,8 +58,8 @@ def command(
 ) -> int:
     """Judges every workload document; 1 when one would be refused."""
     from signalbox.admission import Asked
+    from signalbox.cli.beside import knowing_what_is_beside
     from signalbox.cli.incomplete import without_kind
-    from signalbox.cli.runtimes import knowing_runtimes
     from signalbox.manifests import read_manifests
 
     if fix and output == "json":
@@ -73,7 +73,7 @@ def command(
     problems = [*read.problems, *incomplete.values()]
     for problem in (*problems, *read.warnings):
         err.line(str(problem))
-    setup = knowing_runtimes(setup, read.objects, namespace)
+    setup = knowing_what_is_beside(setup, read.objects, namespace)
     asked = Asked(namespace, asker(user, groups))
     workloads = [manifest for manifest in read.objects if (manifest.group, manifest.kind) in setup.kinds]
     others = [
@@ -146,8 +146,8 @@ def _print_text(setup: "Setup", workloads: "list[Manifest]", asked: "Asked", sev
 
 
 def _summary(setup: "Setup", workloads: int, refused: int, others: "list[Manifest]", problems: int, out: Terminal) -> None:
+    from signalbox.cli.beside import is_runtime
     from signalbox.cli.inputs import kinds_of
-    from signalbox.cli.runtimes import is_runtime
     from signalbox.cli.suggested_kinds import suggestions
     from signalbox.message import wrap
 

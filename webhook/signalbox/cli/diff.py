@@ -77,8 +77,8 @@ def command(
     from signalbox.audit.diff import Diff
     from signalbox.audit.live import live_items
     from signalbox.audit.manifest_source import from_manifests
+    from signalbox.cli.beside import knowing_what_is_beside
     from signalbox.cli.diff_report import counts_text, write_json, write_text
-    from signalbox.cli.runtimes import knowing_runtimes
 
     if live is bool(files):
         raise click.UsageError(f"name {'either ' if live else ''}FILES to compare over, or --live for what the cluster holds")
@@ -92,7 +92,7 @@ def command(
     if read is None and not live:
         return UNUSABLE
     if read is not None:
-        before, after = (knowing_runtimes(setup, read.objects, options.namespace) for setup in (before, after))
+        before, after = (knowing_what_is_beside(setup, read.objects, options.namespace) for setup in (before, after))
     excluded = excluded_kinds(kinds, {**before.kinds, **after.kinds})
     diff, progress = Diff(before, after, now, excluded), Progress()
     items: Iterable[Item] = ()

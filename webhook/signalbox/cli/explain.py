@@ -64,8 +64,8 @@ def command(
 ) -> int:
     """Explains every workload document."""
     from signalbox.admission import Asked
+    from signalbox.cli.beside import knowing_what_is_beside
     from signalbox.cli.explained import explain
-    from signalbox.cli.runtimes import knowing_runtimes
     from signalbox.manifests import read_manifests
 
     setup = load(SetupOptions(policies, signs, cluster, max_mode))
@@ -75,7 +75,7 @@ def command(
         err.line(str(problem))
     if nothing_to_judge(read, err):
         return UNUSABLE
-    setup = knowing_runtimes(setup, read.objects, namespace)
+    setup = knowing_what_is_beside(setup, read.objects, namespace)
     asked, write, shown = Asked(namespace, asker(user, groups)), _writer(output), 0
     for manifest in read.objects:
         kind = setup.kinds.get((manifest.group, manifest.kind))

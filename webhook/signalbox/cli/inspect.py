@@ -37,7 +37,7 @@ Examples:
 @OUTPUT
 def command(files: tuple[str, ...], signs: tuple[str, ...], cluster: str | None, namespace: str, output: str) -> int:
     """Prints the judgements of every workload document."""
-    from signalbox.cli.runtimes import knowing_runtimes
+    from signalbox.cli.beside import knowing_what_is_beside
     from signalbox.cli.suggested_kinds import reading_unknown_kinds
     from signalbox.engine.gate import view_of
     from signalbox.manifests import own_namespace, read_manifests
@@ -47,7 +47,7 @@ def command(files: tuple[str, ...], signs: tuple[str, ...], cluster: str | None,
     read = read_manifests(files, last_counts=True)
     for problem in (*read.problems, *read.warnings):
         err.line(str(problem))
-    setup = knowing_runtimes(setup, read.objects, namespace)
+    setup = knowing_what_is_beside(setup, read.objects, namespace)
     setup, unknown = reading_unknown_kinds(setup, read.objects)
     for line in unknown:
         err.line(line)
@@ -119,11 +119,12 @@ def _judgement(judgement: "Judgement", view: "WorkloadView") -> JsonObject:
 def _text_lines(manifest: "Manifest", view: "WorkloadView", out: Terminal) -> list[str]:
     from signalbox.message import describe
     from signalbox.quantity import format_quantity
+    from signalbox.workload.accelerators import PLACEHOLDER
 
     accelerators, priority = view.accelerators, view.priority
     count = f"{format_quantity(accelerators.per_pod)} a Pod, {format_quantity(accelerators.total)} in total"
     if accelerators.placeholder:
-        count += ", and a placeholder"
+        count += ", and a placeholder" if accelerators.unknown == PLACEHOLDER else ", and some whose number is not known"
     distributed_type = view.type.state == "distributed-training"
     kind_of_work = (view.type.state or "not known") + (", distributed" if view.distributed and not distributed_type else "")
     level = priority.state if priority.value is None else str(priority.value)

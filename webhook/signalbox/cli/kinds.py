@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from signalbox.cli.beside import is_runtime
 from signalbox.cli.errors import UNUSABLE
 from signalbox.cli.inputs import nothing_to_judge
 from signalbox.cli.json_line import json_line
-from signalbox.cli.runtimes import is_runtime
 from signalbox.cli.setup_options import FILES, OUTPUT, SIGNS, SetupOptions, load
 from signalbox.cli.suggested_kinds import suggestions
 from signalbox.cli.terminal import stderr, stdout

@@ -12,7 +12,8 @@ from signalbox.review import JsonObject
 
 # The words with which the engine says what it has not been told.
 _USER = "the user who asks"
-_PLACEHOLDER = "placeholder"
+# What no option tells: the manifest, or the node that the Pod is placed on.
+_NOBODY_TELLS = ("placeholder", "all devices of a node")
 
 
 def write_report(admission: Admission, note: str, out: Terminal) -> None:
@@ -111,7 +112,7 @@ def _not_judged(admission: Admission) -> dict[str, list[str]]:
 
 def options_that_tell(words: tuple[str, ...]) -> list[str]:
     """Which options would have told what was not known."""
-    unknown = [part for part in words if _PLACEHOLDER not in part]
+    unknown = [part for part in words if not any(one in part for one in _NOBODY_TELLS)]
     options = [] if _USER not in unknown else ["--as", "--as-group"]
     return options + (["--cluster"] if set(unknown) - {_USER} else [])
 

@@ -109,7 +109,7 @@ def connected(options: ScanOptions) -> "ApiServer":
 
 def _files(options: ScanOptions, by: SetupOptions, now: datetime, err: Terminal) -> Source | None:
     from signalbox.audit.manifest_source import from_manifests
-    from signalbox.cli.runtimes import knowing_runtimes
+    from signalbox.cli.beside import knowing_what_is_beside
     from signalbox.configuration import load_setup
 
     loaded = load_setup(
@@ -122,7 +122,7 @@ def _files(options: ScanOptions, by: SetupOptions, now: datetime, err: Terminal)
     read = read_files(options.files, err)
     if read is None:
         return None
-    setup = knowing_runtimes(loaded.setup, read.objects, options.namespace)
+    setup = knowing_what_is_beside(loaded.setup, read.objects, options.namespace)
     excluded = excluded_kinds(options.kinds, setup.kinds)
     items = from_manifests(read, setup.kinds, setup.controllers, options.namespaces, excluded)
     others = tuple(manifest for manifest in read.objects if (manifest.group, manifest.kind) not in setup.kinds)

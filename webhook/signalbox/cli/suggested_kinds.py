@@ -28,7 +28,7 @@ def suggestions(setup: "Setup", manifests: "Iterable[Manifest]") -> "dict[tuple[
 
 def reading_unknown_kinds(setup: "Setup", manifests: "Sequence[Manifest]") -> "tuple[Setup, list[str]]":
     """The setup with what is suggested for unknown kinds, and a line for people about each."""
-    from signalbox.cli.runtimes import is_runtime
+    from signalbox.cli.beside import is_runtime
     from signalbox.policy.kind_document import WorkloadKindDocument, compile_kind
     from signalbox.policy.kind_suggestion import suggested_document
 

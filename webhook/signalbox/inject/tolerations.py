@@ -23,6 +23,7 @@ After:
 from signalbox.fieldpath import value_at
 from signalbox.inject.plan import Plan, covers
 from signalbox.inject.target import Target
+from signalbox.workload.accelerators import TemplateAccelerators
 from signalbox.workload.kinds.kind import members
 
 
@@ -41,7 +42,7 @@ def inject(plan: Plan, target: Target) -> None:
             key = planned.value.get("key")
             if key in accelerator_taints:
                 if asked is None:
-                    asked = _taints(accelerators.resources, target)
+                    asked = _taints(accelerators, target)
                 if key not in asked:
                     continue
             present = value_at(target.recorder.object, path)
@@ -53,6 +54,9 @@ def inject(plan: Plan, target: Target) -> None:
             target.append(path, planned.value, planned.by)
 
 
-def _taints(resources: frozenset[str], target: Target) -> set[str]:
-    found = (target.view.signs.accelerator(resource) for resource in resources)
-    return {sign.toleration for sign in found if sign is not None}
+def _taints(accelerators: TemplateAccelerators, target: Target) -> set[str]:
+    signs = target.view.signs
+    found = {sign.toleration for resource in accelerators.resources if (sign := signs.accelerator(resource)) is not None}
+    # Nodes have their taints whichever way their devices are asked for.
+    claimed = set(accelerators.vendors.values())
+    return found.union([sign.toleration for sign in signs.accelerators if sign.vendor in claimed]) if claimed else found

@@ -22,7 +22,7 @@ from signalbox.policy.match_document import (
     kinds_named,
 )
 from signalbox.policy.subject import Subject
-from signalbox.policy.workload_value import NONE, unknown_priority
+from signalbox.policy.workload_value import NONE, unknown_number, unknown_priority
 from signalbox.workload.signs import glob
 
 Answer = bool | None
@@ -293,7 +293,7 @@ def _accelerators(wanted: AcceleratorsDocument) -> Term:
             return False
         return None if None in answers else True
 
-    return Term("accelerators", test, lambda subject: ("the number of accelerators (a placeholder stands there)",))
+    return Term("accelerators", test, lambda subject: (unknown_number(subject.view),))
 
 
 def _not(document: MatchDocument) -> Term:

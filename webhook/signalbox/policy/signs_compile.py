@@ -53,8 +53,8 @@ def compile_signs(documents: Sequence[WorkloadSignsDocument]) -> Signs:
 
     Later documents add to earlier ones. Where two say of one name what cannot both be, the later one wins: a sign speaks for
     one type and one framework, a resource is one accelerator, a label and a wrapper have one entry, and of roles that rule each
-    other out (see ``signs_roles``) a name has the later ones. What has no other side to it only adds up: annotations and claims
-    of accelerators, spot resources, ``distributed``, and host names of stores.
+    other out (see ``signs_roles``) a name has the later ones. What has no other side to it only adds up: annotations, claims
+    and device classes of accelerators, spot resources, ``distributed``, and host names of stores.
     """
     specs = [document.spec for document in documents]
     newest_first = specs[::-1]
@@ -70,6 +70,14 @@ def compile_signs(documents: Sequence[WorkloadSignsDocument]) -> Signs:
         accelerator_annotations=tuple(name for spec in specs for entry in spec.acceleratorAnnotations for name in entry.names),
         accelerator_claims=frozenset(
             _as_words(name) for spec in specs for entry in spec.acceleratorClaims for name in entry.names
+        ),
+        device_vendors=tuple(
+            (entry.vendor, frozenset(map(_as_words, entry.words)))
+            for spec in newest_first
+            for entry in spec.deviceClasses.vendors
+        ),
+        other_devices=frozenset(
+            _as_words(word) for spec in specs for entry in spec.deviceClasses.others for word in entry.words
         ),
         spot_labels=tuple(
             SpotLabel(key, _lower(entry.values), entry.presence, _lower(entry.others), entry.named, everywhere)

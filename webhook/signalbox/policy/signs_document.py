@@ -44,6 +44,26 @@ class AcceleratorEntry(_Entry):
     share: bool = False
 
 
+class DeviceVendorEntry(_Entry):
+    """Words in the name of a device class, or of its driver, that say whose its accelerators are."""
+
+    vendor: Name
+    words: Names
+
+
+class DeviceWordsEntry(_Entry):
+    """Words in the name of a device class, or of its driver, that say what its devices are."""
+
+    words: Names
+
+
+class DeviceClassSection(_Strict):
+    """Signs of device classes. ``others``: their devices are no accelerators, whatever else stands in the name."""
+
+    vendors: list[DeviceVendorEntry] = []
+    others: list[DeviceWordsEntry] = []
+
+
 class NamesEntry(_Entry):
     """Names with one meaning; those of ``spot.resources`` are globs."""
 
@@ -317,6 +337,7 @@ class SignsSpec(_Strict):
     accelerators: list[AcceleratorEntry] = []
     acceleratorAnnotations: list[NamesEntry] = []
     acceleratorClaims: list[NamesEntry] = []
+    deviceClasses: DeviceClassSection = DeviceClassSection()
     spot: SpotSection = SpotSection()
     commands: list[CommandEntry] = []
     names: list[NameEntry] = []

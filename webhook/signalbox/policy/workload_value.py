@@ -115,12 +115,17 @@ def unknown_field(field: Field, view: WorkloadView) -> str:
     """What the view does not know of a field, in words; empty where it knows the value."""
     head = field[0]
     if head == "accelerators" and field[1:2] in ((), ("total",), ("perPod",)) and view.accelerators.placeholder:
-        return "the number of accelerators (a placeholder stands there)"
+        return unknown_number(view)
     if head == "pods" and view.pods is None:
         return "the number of Pods (a placeholder stands there)"
     if head == "priority" and field[1:] != ("class",) and field[1:] != ("kueueClass",) and view.priority.state == "unknown":
         return unknown_priority(view)
     return ""
+
+
+def unknown_number(view: WorkloadView) -> str:
+    """In words, why it is not known how many accelerators there are."""
+    return f"the number of accelerators ({view.accelerators.unknown})"
 
 
 def unknown_priority(view: WorkloadView) -> str:

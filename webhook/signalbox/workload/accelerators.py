@@ -4,8 +4,8 @@ A Pod's effective request, per resource, is the larger of what its containers an
 init container holds with the sidecars started before it (Kubernetes: "resource sharing within containers").
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from signalbox.fieldpath import Path
 from signalbox.quantity import Quantity, is_placeholder, parse_quantity
@@ -16,11 +16,17 @@ from signalbox.workload.signs import Signs
 from signalbox.workload.vocabulary import MAX_NAME, holds_any, name_words
 
 _NO_QUANTITY = (0, "0", "")
+PLACEHOLDER = "a placeholder stands there"
+_UNKNOWN_CLAIM = "what a resource claim asks for is not known"
+_ALL_DEVICES = "a resource claim asks for all devices of a node"
 
 
 @dataclass(frozen=True, slots=True)
 class Accelerators:
-    """What is asked for. ``per_pod`` is that of the largest Pod; both counts are 0 where only placeholders stand."""
+    """What is asked for. ``per_pod`` is that of the largest Pod; both counts are 0 where only placeholders stand.
+
+    ``placeholder``: there is more, and how much is not known; ``unknown`` says why, in words.
+    """
 
     per_pod: Quantity = 0
     total: Quantity = 0
@@ -28,6 +34,7 @@ class Accelerators:
     resources: tuple[str, ...] = ()
     vendors: tuple[str, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    unknown: str = PLACEHOLDER
 
     @property
     def any(self) -> bool:
@@ -37,12 +44,23 @@ class Accelerators:
 
 @dataclass(frozen=True, slots=True)
 class TemplateAccelerators:
-    """One template's part: ``per_pod`` by resource name; ``resources`` holds those with a placeholder too."""
+    """One template's part: ``per_pod`` by resource name; ``resources`` holds those with a placeholder too.
+
+    What is claimed goes by the name of its device class, with its vendor in ``vendors``; ``shared`` is what of it all Pods have
+    together, by the name of their ResourceClaim. ``unknown`` says why it is not known how many there are; empty where it is.
+    """
 
     per_pod: dict[str, Quantity]
-    placeholder: bool
+    unknown: str
     evidence: tuple[Evidence, ...]
     resources: frozenset[str] = frozenset()
+    vendors: Mapping[str, str] = field(default_factory=dict)
+    shared: Mapping[str, Mapping[str, Quantity]] = field(default_factory=dict)
+
+    @property
+    def placeholder(self) -> bool:
+        """Whether there may be more than is counted."""
+        return bool(self.unknown)
 
 
 def containers_of(template: PodTemplate, with_resources: bool = False) -> Iterator[tuple[Path, JsonObject, str]]:
@@ -75,25 +93,28 @@ def container_accelerators(container: JsonObject, signs: Signs) -> Iterator[tupl
                     yield section, resource, quantity
 
 
-def claimed_accelerators(container: JsonObject, template: PodTemplate, signs: Signs) -> Iterator[tuple[int, str]]:
-    """``(index, name)`` of each resource claim (DRA) whose name, or its template's, says that it is for accelerators.
+def claimed_accelerators(container: JsonObject, template: PodTemplate, signs: Signs) -> Iterator[tuple[int, str, bool]]:
+    """``(index, name, known)`` of each resource claim (DRA) of a container that is for accelerators.
 
-    Claims are for network devices too, and what a claim is for stands in an object that a manifest only names.
+    Claims are for network devices too. Where the view does not know what one asks for (``known``), its name has to say so,
+    or its template's.
     """
     resources = container.get("resources")
     if not isinstance(resources, dict) or not resources.get("claims"):
         return
-    named = template.claims
-    for index, claim in enumerate(members(resources.get("claims"))):
-        name = claim.get("name") if isinstance(claim, dict) else None
+    for index, used in enumerate(members(resources.get("claims"))):
+        name = used.get("name") if isinstance(used, dict) else None
         if not isinstance(name, str):
             continue
-        if not named:
-            # Once for all containers of the Pod.
-            named.update(_claims_by_name(template.spec))
-        words = name_words(f"{name[:MAX_NAME]} {named.get(name, '')}")
-        if holds_any(words, signs.accelerator_claims):
-            yield index, name
+        claim = template.claims.get(name)
+        if claim is None:
+            if holds_any(name_words(name[:MAX_NAME]), signs.accelerator_claims):
+                yield index, name, False
+        elif claim.accelerators is None:
+            if claim.called_so:
+                yield index, name, False
+        elif any(used.get("request") in (None, "", devices.request) for devices in claim.accelerators):
+            yield index, name, True
 
 
 def holds_accelerators(container: JsonObject, template: PodTemplate, signs: Signs) -> bool:
@@ -106,28 +127,19 @@ def holds_accelerators(container: JsonObject, template: PodTemplate, signs: Sign
     return any(claimed_accelerators(container, template, signs))
 
 
-def _claims_by_name(spec: JsonObject) -> dict[str, str]:
-    found = {"": ""}
-    for entry in members(spec.get("resourceClaims")):
-        if isinstance(entry, dict) and isinstance(entry.get("name"), str):
-            of = entry.get("resourceClaimTemplateName") or entry.get("resourceClaimName")
-            found[entry["name"]] = of[:MAX_NAME] if isinstance(of, str) else ""
-    return found
-
-
 def template_accelerators(template: PodTemplate, signs: Signs) -> TemplateAccelerators:
     """What one Pod of the template asks for."""
     running: dict[str, Quantity] = {}
     sidecars: dict[str, Quantity] = {}
     largest_init: dict[str, Quantity] = {}
-    placeholder = False
+    unknown = ""
     resources: set[str] = set()
     evidence: list[Evidence] = []
     for path, container, role in containers_of(template, with_resources=True):
         asked: dict[str, Quantity] = {}
         for section, resource, raw in container_accelerators(container, signs):
             if is_placeholder(raw):
-                placeholder = True
+                unknown = PLACEHOLDER
                 resources.add(resource)
                 evidence.append(Evidence((*path, "resources", section, resource), str(raw), "a placeholder"))
                 continue
@@ -139,10 +151,10 @@ def template_accelerators(template: PodTemplate, signs: Signs) -> TemplateAccele
             evidence.append(Evidence((*path, "resources", section, resource), str(raw)))
         if asked:
             asked = _devices(asked, signs)
-        for at, claim in claimed_accelerators(container, template, signs):
-            # How many devices a claim is for stands in another object.
-            placeholder = True
-            evidence.append(Evidence((*path, "resources", "claims", at), claim, "a resource claim"))
+        for at, claim, known in claimed_accelerators(container, template, signs):
+            if not known:
+                unknown = unknown or _UNKNOWN_CLAIM
+                evidence.append(Evidence((*path, "resources", "claims", at), claim, "what the claim asks for is not known"))
         for resource, quantity in asked.items():
             if role == "init":
                 together = quantity + sidecars.get(resource, 0)
@@ -153,11 +165,46 @@ def template_accelerators(template: PodTemplate, signs: Signs) -> TemplateAccele
                     sidecars[resource] = sidecars.get(resource, 0) + quantity
     for resource, quantity in largest_init.items():
         running[resource] = max(running.get(resource, 0), quantity)
-    if template.asked:
-        placeholder = _asked_flatly(template, signs, running, resources, evidence) or placeholder
-    if not running and not placeholder and signs.accelerator_annotations:
-        placeholder = _annotated(template, signs, running, evidence)
-    return TemplateAccelerators(running, placeholder, tuple(evidence), frozenset(resources.union(running)))
+    if template.asked and _asked_flatly(template, signs, running, resources, evidence):
+        unknown = unknown or PLACEHOLDER
+    vendors: dict[str, str] = {}
+    shared: dict[str, dict[str, Quantity]] = {}
+    if template.claims:
+        unknown = _claimed(template, running, vendors, shared, evidence) or unknown
+    if not running and not unknown and signs.accelerator_annotations and _annotated(template, signs, running, evidence):
+        unknown = PLACEHOLDER
+    return TemplateAccelerators(
+        running, unknown, tuple(evidence), frozenset(resources.union(running, vendors)), vendors, shared
+    )
+
+
+def _claimed(
+    template: PodTemplate,
+    running: dict[str, Quantity],
+    vendors: dict[str, str],
+    shared: dict[str, dict[str, Quantity]],
+    evidence: list[Evidence],
+) -> str:
+    """Adds what the claims of a Pod ask for, by device class; says why, where it is not known how much that is."""
+    unknown = ""
+    for claim in template.claims.values():
+        if claim.accelerators is None or (claim.shared and claim.of in shared):
+            continue
+        of_all = shared.setdefault(claim.of, {}) if claim.shared else {}
+        for devices in claim.accelerators:
+            resource = devices.device_class
+            vendors[resource] = devices.vendor
+            if devices.count is None:
+                unknown = _ALL_DEVICES
+            else:
+                running[resource] = running.get(resource, 0) + devices.count
+                of_all[resource] = of_all.get(resource, 0) + devices.count
+            many = "any number" if devices.count is None else devices.count
+            among = f", one of {devices.alternatives} alternatives" if devices.alternatives > 1 else ""
+            together = ", for all Pods together" if claim.shared else ""
+            path = (*template.spec_path, "resourceClaims", claim.index, claim.field)
+            evidence.append(Evidence(path, claim.of, f"asks for {many} of device class {resource}{among}{together}"))
+    return unknown
 
 
 def _devices(asked: dict[str, Quantity], signs: Signs) -> dict[str, Quantity]:
@@ -216,26 +263,44 @@ def _annotated(template: PodTemplate, signs: Signs, running: dict[str, Quantity]
     return False
 
 
+def total_by_resource(templates: Sequence[PodTemplate], parts: Sequence[TemplateAccelerators]) -> dict[str, Quantity]:
+    """What the Pods of all templates ask for together; a number of Pods that is not known counts as one."""
+    totals: dict[str, Quantity] = {}
+    counted: set[str] = set()
+    for template, part in zip(templates, parts, strict=True):
+        pods = 1 if template.pods is None else template.pods
+        for resource, quantity in part.per_pod.items():
+            totals[resource] = totals.get(resource, 0) + quantity * pods
+        if not pods:
+            continue
+        for claim, amounts in part.shared.items():
+            again = pods if claim in counted else pods - 1
+            counted.add(claim)
+            for resource, quantity in amounts.items():
+                totals[resource] -= quantity * again
+    return totals
+
+
 def sum_accelerators(templates: tuple[PodTemplate, ...], parts: tuple[TemplateAccelerators, ...], signs: Signs) -> Accelerators:
     """All templates together, with each one's part: summed in total, the largest per Pod."""
     per_pod: Quantity = 0
-    total: Quantity = 0
-    placeholder = False
+    unknown = ""
     resources: dict[str, None] = {}
     vendors: dict[str, None] = {}
     evidence: list[Evidence] = []
     for template, part in zip(templates, parts, strict=True):
-        placeholder = placeholder or part.placeholder
+        unknown = unknown or part.unknown
         evidence += part.evidence
         pod = sum(part.per_pod.values(), 0)
-        if template.pods is None:
+        if template.pods is None and pod > 0:
             # The Pods' number is a placeholder: at least one is made, and the total is not to be trusted.
-            placeholder = placeholder or pod > 0
-        pods = 1 if template.pods is None else template.pods
-        total += pod * pods
+            unknown = unknown or PLACEHOLDER
         per_pod = max(per_pod, pod)
         for resource in sorted(part.resources):
             resources[resource] = None
             sign = signs.accelerator(resource)
-            vendors[sign.vendor if sign else "nvidia"] = None
-    return Accelerators(per_pod, total, placeholder, tuple(resources), tuple(vendors), tuple(evidence))
+            vendors[part.vendors.get(resource) or (sign.vendor if sign else "nvidia")] = None
+    total = sum(total_by_resource(templates, parts).values(), 0)
+    return Accelerators(
+        per_pod, total, bool(unknown), tuple(resources), tuple(vendors), tuple(evidence), unknown or PLACEHOLDER
+    )

@@ -257,6 +257,8 @@ class ResumeSigns:
 class Signs:
     """All signs together.
 
+    ``accelerator_claims`` are words of device classes and of claims for accelerators, ``device_vendors`` those that say whose
+    they are, and ``other_devices`` those of classes of anything else.
     ``spot_values`` are values that mark spot capacity under a key that nobody knows, by the word of that key which says so;
     beside a word of ``spot_otherwise`` they mean something else.
     ``meanings`` and ``named`` remember what was worked out of them for options and names.
@@ -265,6 +267,8 @@ class Signs:
     accelerators: tuple[AcceleratorSign, ...] = ()
     accelerator_annotations: tuple[str, ...] = ()
     accelerator_claims: frozenset[str] = frozenset()
+    device_vendors: tuple[tuple[str, frozenset[str]], ...] = ()
+    other_devices: frozenset[str] = frozenset()
     spot_labels: tuple[SpotLabel, ...] = ()
     spot_values: dict[str, tuple[str, ...]] = field(default_factory=dict)
     spot_otherwise: frozenset[str] = frozenset()

@@ -35,7 +35,8 @@ def judge_queue(view: "WorkloadView", templates: list[PodTemplate]) -> Judgement
     queue = view.cluster.cluster_queue(local.cluster_queue) if local is not None and local is not UNKNOWN else None
     if queue is None or queue is UNKNOWN:
         return None
-    asked = frozenset(view.accelerators.resources) or _PLAIN
+    # What device classes and annotations are counted as, Kueue's own configuration says.
+    asked = frozenset([resource for resource in view.accelerators.resources if "/" in resource]) or _PLAIN
     groups = [
         (group, FlavorGroup(view.cluster, (flavor for flavor, _ in group.flavors)))
         for group in queue.groups

@@ -5,7 +5,7 @@ templates, accelerators are summed, spot is the strongest, priority the lowest, 
 that trains.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from signalbox.cluster.view import ClusterView
 from signalbox.fieldpath import Path, value_at
@@ -13,6 +13,7 @@ from signalbox.review import JsonObject
 from signalbox.workload import checkpoint, framework, resume, spot
 from signalbox.workload import type as type_judgement
 from signalbox.workload.accelerators import Accelerators, TemplateAccelerators, sum_accelerators, template_accelerators
+from signalbox.workload.claims import read_claims
 from signalbox.workload.container_reading import read_containers
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.copies import Copy, read_copies
@@ -132,7 +133,11 @@ class WorkloadView:
     def templates(self) -> tuple[PodTemplate, ...]:
         """Every pod template, with what the cluster is known to add to it."""
         completed = self.kind.completed
-        return self.kind.templates(self.object) if completed is None else completed(self.object, self.namespace, self.cluster)
+        found = self.kind.templates(self.object) if completed is None else completed(self.object, self.namespace, self.cluster)
+        return tuple([self._with_claims(template) if template.spec.get("resourceClaims") else template for template in found])
+
+    def _with_claims(self, template: PodTemplate) -> PodTemplate:
+        return replace(template, claims=read_claims(template.spec, self.namespace, self.cluster, self.signs))
 
     @lazy
     def pods(self) -> int | None:

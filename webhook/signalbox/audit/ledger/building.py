@@ -13,7 +13,7 @@ from signalbox.finding import Finding, Result
 from signalbox.message import clean
 from signalbox.quantity import Quantity
 from signalbox.review import JsonObject, Request, UserInfo, parse_review
-from signalbox.workload.accelerators import template_accelerators
+from signalbox.workload.accelerators import total_by_resource
 from signalbox.workload.kinds.kind import mapping
 from signalbox.workload.labels import QUEUE_LABEL
 from signalbox.workload.view import WorkloadView
@@ -129,12 +129,7 @@ def _view(waiting: Waiting, request: Request) -> WorkloadView | None:
 
 def accelerators_by_resource(view: WorkloadView) -> dict[str, Quantity]:
     """How many of each accelerator all Pods together ask for."""
-    totals: dict[str, Quantity] = {}
-    for template in view.templates:
-        pods = 1 if template.pods is None else template.pods
-        for resource, amount in template_accelerators(template, view.signs).per_pod.items():
-            totals[resource] = totals.get(resource, 0) + amount * pods
-    return totals
+    return total_by_resource(view.templates, view.template_accelerators)
 
 
 def _labels(metadata: JsonObject) -> dict[str, str]:

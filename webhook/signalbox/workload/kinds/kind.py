@@ -8,6 +8,7 @@ from signalbox.cluster.view import ClusterView
 from signalbox.fieldpath import Path, value_at
 from signalbox.quantity import is_placeholder, parse_quantity
 from signalbox.review import JsonObject
+from signalbox.workload.kinds.claim import Claim
 
 Metadata = tuple[Path, ...]
 Runs = Literal["once", "schedule", "forever", "pod", "open"]
@@ -69,7 +70,7 @@ class PodTemplate:
     apart
         its Pods only start the run or look after it, and take no part in it (RayJob's submitter).
     claims
-        what its ``resourceClaims`` are for, by name, once that was asked.
+        its ``resourceClaims`` by name, with what is known of each.
     everywhere
         persistent volume claims that its controller mounts into each container, by the path.
     """
@@ -88,7 +89,7 @@ class PodTemplate:
     foreign: str = ""
     whole: bool = False
     apart: bool = False
-    claims: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
+    claims: Mapping[str, Claim] = field(default_factory=dict, compare=False, repr=False)
     everywhere: Mapping[str, JsonObject] = field(default_factory=dict)
 
     @property
