@@ -85,6 +85,16 @@ def test_a_container_that_uses_the_network_device_of_a_claim_holds_no_accelerato
     assert [container.accelerated for container in view.containers] == [True, False]
 
 
+def test_claims_without_end_hide_none() -> None:
+    names = [f"c{number}" for number in range(70)]
+    pod = {
+        "resourceClaims": [{"name": name, "resourceClaimTemplateName": "two"} for name in names],
+        "containers": [{"name": "a", "resources": {"claims": [{"name": names[-1]}]}}],
+    }
+    nothing = {"two": [{"name": "n", "exactly": {"deviceClassName": "dranet"}}]}
+    assert view_of({"pod": pod, "templates": nothing}).accelerators.placeholder
+
+
 def test_claims_of_another_namespace_are_not_its_own() -> None:
     case = {"templates": {"two": [{"name": "g", "exactly": {"deviceClassName": "gpu.nvidia.com"}}]}}
     view = view_of(case)
@@ -151,7 +161,9 @@ def test_a_limit_counts_what_is_claimed_by_templates_beside_it_and_in_the_cluste
 @pytest.mark.usefixtures("_in_a_folder")
 def test_who_asks_for_a_number_is_told_that_the_claim_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
     Path("policy.yaml").write_text(
-        POLICY.replace("check: accelerator-limit, with: {maxTotal: 4}", "check: queue-required, when: {accelerators: {total: {max: 4}}}")
+        POLICY.replace(
+            "check: accelerator-limit, with: {maxTotal: 4}", "check: queue-required, when: {accelerators: {total: {max: 4}}}"
+        )
     )
     Path("job.yaml").write_text(JOB)
     main(("check", "job.yaml", "--policies", "policy.yaml"))

@@ -14,7 +14,7 @@ from signalbox.workload.kinds.kind import members
 from signalbox.workload.signs import Signs
 from signalbox.workload.vocabulary import MAX_NAME, holds_any, name_words
 
-# Of a Pod with more claims the rest are judged by their names.
+# Nobody writes more. The rest count as for accelerators, how many is not known: else claims of no use would hide them.
 _MOST_KNOWN = 64
 _FIELDS = (("resourceClaimTemplateName", "ResourceClaimTemplate"), ("resourceClaimName", "ResourceClaim"))
 
@@ -33,8 +33,9 @@ def read_claims(spec: JsonObject, namespace: str, cluster: ClusterView, signs: S
             known = cluster.resource_claim(kind, namespace, of)
             # One that is missing may be made together with the work.
             looked_up[kind, of] = None if known is UNKNOWN else known
-        claim = looked_up.get((kind, of)) if len(found) < _MOST_KNOWN else None
-        called_so = claim is None and _is_called_so(name[:MAX_NAME], of, signs)
+        further = len(found) >= _MOST_KNOWN
+        claim = None if further else looked_up.get((kind, of))
+        called_so = further or (claim is None and _is_called_so(name[:MAX_NAME], of, signs))
         devices = None if claim is None else tuple(_accelerators(claim, f"{name[:MAX_NAME]} {of}", classes, cluster, signs))
         found[name] = Claim(index, field, of, kind == "ResourceClaim", called_so, devices)
     return found
