@@ -271,6 +271,7 @@ def answers(kind: Any, obj: Any) -> list[Any]:
         state.resource_claim("ResourceClaim", "x", "a"),
         state.resource_claim("ResourceClaimTemplate", "x", "a"),
         state.device_class("a"),
+        state.volume_claim("x", "a"),
     ]
 
 

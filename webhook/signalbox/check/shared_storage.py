@@ -1,10 +1,12 @@
 """A volume that one node can mount is not shared by Pods of several nodes.
 
 A disk that is attached to a node, and a claim with access mode ReadWriteOnce, can be written from one node only: the first
-Pod gets it and the others wait for ever, with their GPUs promised to them. Seen are disks that the manifest names itself and
-claims that it makes for all Pods together (Volcano `spec.volumes`); a claim of its own for each Pod (`volumeClaimTemplates`,
-`ephemeral`) is right. The access modes of a claim that is only named stand in another object, so it passes, and so do Pods
-that are kept on one node.
+Pod gets it and the others wait for ever, with their GPUs promised to them. Seen are disks that the manifest names itself,
+claims that it makes for all Pods together (Volcano `spec.volumes`), and claims that it names, where the PersistentVolumeClaim
+stands in the files that a command is given or in `--cluster`. The webhook does not watch claims, so there a claim that is only
+named passes. Pods of several roles that run at the same time count together. A claim of its own for each Pod
+(`volumeClaimTemplates`, `ephemeral`) is right, and so are Pods that are kept on one node, if not on a claim with access mode
+ReadWriteOncePod, which is for one Pod.
 
 Rule:
     check: shared-storage
@@ -41,85 +43,187 @@ Passes:
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import islice
 
 from signalbox.check.check import Check, NoParameters
+from signalbox.check.on_one_node import is_pinned, stays_together
+from signalbox.cluster.view import UNKNOWN
 from signalbox.fieldpath import Path, value_at
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import PodTemplate, mapping, members
 from signalbox.workload.view import WorkloadView
 
-# Volume sources that are a disk of one node at a time (kubernetes core/v1: GCE PD, EBS, Azure Disk and their like).
-_DISKS = ("gcePersistentDisk", "awsElasticBlockStore", "azureDisk", "cinder", "vsphereVolume", "rbd", "iscsi", "fc")
-_ONE_NODE = frozenset({"ReadWriteOnce", "ReadWriteOncePod"})
-_HOSTNAME = "kubernetes.io/hostname"
+# Volume sources that are a disk of one node at a time, and what says which disk (kubernetes core/v1).
+_DISKS = {
+    "gcePersistentDisk": ("pdName",),
+    "awsElasticBlockStore": ("volumeID",),
+    "azureDisk": ("diskURI",),
+    "cinder": ("volumeID",),
+    "vsphereVolume": ("volumePath",),
+    "rbd": ("pool", "image"),
+    "iscsi": ("targetPortal", "iqn", "lun"),
+    "fc": (),
+}
+_ONE_POD = "ReadWriteOncePod"
+_ONE_NODE = frozenset({"ReadWriteOnce", _ONE_POD})
+_CLAIM = "persistentVolumeClaim"
 _VOLCANO_VOLUMES: Path = ("spec", "volumes")
 _MOST_VOLUMES = 256
 
 
+@dataclass(slots=True)
+class _Shared:
+    """One disk or claim, with the volumes that are it: template, index and name."""
+
+    source: str
+    modes: tuple[str, ...] = ()
+    mounts: list[tuple[PodTemplate, int, str]] = field(default_factory=list)
+
+    @property
+    def pods(self) -> int:
+        """How many Pods mount it; those whose number is a placeholder count as none."""
+        return sum(pods for pods in {template.path: template.pods or 0 for template, _, _ in self.mounts}.values())
+
+    @property
+    def is_torn(self) -> bool:
+        """Whether some of its Pods may come to where it is not."""
+        if _ONE_POD in self.modes:
+            return self.pods > 1
+        templates = {template.path: template for template, _, _ in self.mounts if template.pods}.values()
+        pinned = [template for template in templates if is_pinned(template)]
+        # Pods that want to be where others are go where those go.
+        free = sum(one.pods or 0 for one in templates if not is_pinned(one) and not stays_together(one))
+        return free + bool(pinned) > 1
+
+
 def run(subject: CheckSubject, parameters: NoParameters) -> Iterator[Problem]:
-    """One problem a volume, keyed by its name or by where it is mounted."""
+    """One problem a volume, keyed by its name or by where it is mounted, one a claim, keyed by its name."""
     view = subject.view
     if view.pods is not None and view.pods < 2:
         return
     if view.kind.group == "batch.volcano.sh" and view.kind.kind == "Job":
         yield from islice(_claimed_together(view), _MOST_VOLUMES)
-    yield from islice(_disks(view), _MOST_VOLUMES)
+    for shared in islice((one for one in _shared(view) if one.is_torn), _MOST_VOLUMES):
+        yield _by_claim(shared) if shared.source == _CLAIM else _by_disk(shared)
 
 
 def _claimed_together(view: WorkloadView) -> Iterator[Problem]:
     pods = view.pods
-    if pods is None or any(_stays_on_one_node(template) for template in view.templates):
+    if pods is None or any(is_pinned(template) or stays_together(template) for template in view.templates):
         return
     for index, volume in enumerate(members(value_at(view.object, _VOLCANO_VOLUMES))):
-        modes = members(mapping(mapping(volume).get("volumeClaim")).get("accessModes"))
-        if not modes or not all(type(mode) is str and mode in _ONE_NODE for mode in modes):
+        if type(volume) is not dict:
             continue
-        path = (*_VOLCANO_VOLUMES, index, "volumeClaim", "accessModes")
         where = volume.get("mountPath")
         where = where if type(where) is str else ""
+        modes = members(mapping(volume.get("volumeClaim")).get("accessModes"))
+        path: Path = (*_VOLCANO_VOLUMES, index, "volumeClaim", "accessModes")
+        fix = Fix("claim what several nodes can mount:", (Edit((*path, 0), "ReadWriteMany"),))
+        if not modes:
+            name = volume.get("volumeClaimName")
+            modes = list(_modes(view, name))
+            path = (*_VOLCANO_VOLUMES, index, "volumeClaimName")
+            fix = _other_claim(name) if modes else Fix()
+        if not modes or not all(type(mode) is str and mode in _ONE_NODE for mode in modes):
+            continue
         yield Problem(
             f"Its {pods} Pods share the claim at {where}, which only one node can mount; the Pods on others wait for ever.",
             (Evidence(path, ", ".join(modes[:4])),),
-            Fix("claim what several nodes can mount:", (Edit((*path, 0), "ReadWriteMany"),)),
+            fix,
             key=f"claim/{where}",
             amount=pods,
         )
 
 
-def _disks(view: WorkloadView) -> Iterator[Problem]:
+def _shared(view: WorkloadView) -> Iterator[_Shared]:
+    """Every disk, and every claim for one node, with all that mounts it."""
+    found: dict[tuple[object, ...], _Shared] = {}
+    modes_of: dict[str, tuple[str, ...]] = {}
     for template in view.templates:
-        if template.pods is None or template.pods < 2 or _stays_on_one_node(template):
-            continue
-        for index, volume in enumerate(members(template.spec.get("volumes"))):
+        volumes = members(template.spec.get("volumes"))
+        apart = _runs_apart(view, template) if volumes else False
+        for index, volume in enumerate(volumes):
             if type(volume) is not dict:
-                continue
-            source = next((name for name in _DISKS if mapping(volume.get(name))), "")
-            if not source or volume[source].get("readOnly") is True:
                 continue
             name = volume.get("name")
             name = name if type(name) is str else ""
-            path = (*template.spec_path, "volumes", index)
-            claim = {"name": name, "persistentVolumeClaim": {"claimName": "CLAIM"}}
-            yield Problem(
-                f"{template.pods} Pods share volume {name}, a disk of one node; the Pods on others wait for ever.",
-                (Evidence((*path, source), source),),
-                Fix(
-                    "mount a PersistentVolumeClaim with access mode ReadWriteMany instead.",
-                    (Edit(path, claim, to_fill_in=True),),
-                ),
-                key=f"{template.name}/{name}",
-                amount=template.pods,
-            )
+            claim = mapping(volume.get(_CLAIM)).get("claimName")
+            if type(claim) is str:
+                if claim not in modes_of:
+                    modes_of[claim] = _modes(view, claim)
+                modes = modes_of[claim]
+                if modes and _ONE_NODE.issuperset(modes):
+                    key = (_CLAIM, claim, template.path if apart else None)
+                    found.setdefault(key, _Shared(_CLAIM, modes)).mounts.append((template, index, name))
+                continue
+            source = next((one for one in _DISKS if mapping(volume.get(one))), "")
+            if source and volume[source].get("readOnly") is not True:
+                disk = tuple(volume[source].get(part) for part in _DISKS[source])
+                same = not apart and disk and all(type(part) in (str, int) for part in disk)
+                key = (source, *disk) if same else (source, template.path, index)
+                found.setdefault(key, _Shared(source)).mounts.append((template, index, name))
+    yield from found.values()
 
 
-def _stays_on_one_node(template: PodTemplate) -> bool:
-    spec = template.spec
-    if spec.get("nodeName") or mapping(spec.get("nodeSelector")).get(_HOSTNAME):
+def _modes(view: WorkloadView, claim: object) -> tuple[str, ...]:
+    """The access modes of a claim; none where it is not known."""
+    known = view.cluster.volume_claim(view.namespace, claim) if type(claim) is str else None
+    return () if known is None or known is UNKNOWN else known.access_modes
+
+
+def _runs_apart(view: WorkloadView, template: PodTemplate) -> bool:
+    """Whether its Pods may run when those of other templates do not: a step, or what waits for others to complete."""
+    if view.acts_as.steps or template.foreign or template.virtual:
         return True
-    together = mapping(mapping(spec.get("affinity")).get("podAffinity")).get("requiredDuringSchedulingIgnoredDuringExecution")
-    return any(mapping(term).get("topologyKey") == _HOSTNAME for term in members(together))
+    return any("dependsOn" in mapping(value_at(view.object, template.path[:length])) for length in range(1, len(template.path)))
+
+
+def _by_disk(shared: _Shared) -> Problem:
+    first, _, name = shared.mounts[0]
+    edits, evidence = [], []
+    for template, index, called in shared.mounts[:_MOST_VOLUMES]:
+        path = (*template.spec_path, "volumes", index)
+        claim = {"name": called, _CLAIM: {"claimName": "CLAIM"}}
+        if not template.foreign:
+            edits.append(Edit(path, claim, to_fill_in=True))
+        evidence.append(Evidence((*path, shared.source), shared.source))
+    return Problem(
+        f"{shared.pods} Pods{_roles(shared)} share volume {name}, a disk of one node; the Pods on others wait for ever.",
+        tuple(evidence),
+        Fix("mount a PersistentVolumeClaim with access mode ReadWriteMany instead.", tuple(edits)),
+        key=f"{first.name}/{name}",
+        amount=shared.pods,
+    )
+
+
+def _by_claim(shared: _Shared) -> Problem:
+    modes = ", ".join(shared.modes[:4])
+    evidence = []
+    name = ""
+    for template, index, _ in shared.mounts[:_MOST_VOLUMES]:
+        volume = mapping(members(template.spec.get("volumes"))[index])
+        name = str(mapping(volume.get(_CLAIM)).get("claimName"))
+        path = (*template.spec_path, "volumes", index, _CLAIM, "claimName")
+        evidence.append(Evidence(path, name, f"its accessModes are {modes}"))
+    only = "one Pod can use; the others" if _ONE_POD in shared.modes else "one node can mount; the Pods on others"
+    return Problem(
+        f"{shared.pods} Pods{_roles(shared)} share claim {name}, which only {only} wait for ever.",
+        tuple(evidence),
+        _other_claim(name),
+        key=f"claim {name}",
+        amount=shared.pods,
+    )
+
+
+def _other_claim(name: object) -> Fix:
+    return Fix(f"mount a claim with access mode ReadWriteMany instead of {name}; the modes of a claim cannot be changed.")
+
+
+def _roles(shared: _Shared) -> str:
+    names = dict.fromkeys(template.name for template, _, _ in shared.mounts if template.pods and template.name)
+    return f" of {' and '.join(islice(names, 4))}" if len(names) > 1 else ""
 
 
 CHECK = Check("shared-storage", NoParameters, run, __doc__)

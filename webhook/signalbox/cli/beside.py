@@ -21,7 +21,7 @@ def is_runtime(manifest: "Manifest") -> bool:
 
 
 def knowing_what_is_beside(setup: "Setup", manifests: "Sequence[Manifest]", namespace: str) -> "Setup":
-    """The setup with the runtimes and claims among these manifests known of its cluster.
+    """The setup with the runtimes, claims and device classes among these manifests known of its cluster.
 
     ``namespace``: that of those that name none.
     """
@@ -41,6 +41,9 @@ def knowing_what_is_beside(setup: "Setup", manifests: "Sequence[Manifest]", name
 
 
 def _is_claim(manifest: "Manifest") -> bool:
+    """Whether it says what Pods claim: devices, or a volume."""
     from signalbox.cluster.resources import DEVICES
 
-    return manifest.group == DEVICES and manifest.kind in _CLAIMS
+    if manifest.group == DEVICES:
+        return manifest.kind in _CLAIMS
+    return (manifest.group, manifest.kind) == ("", "PersistentVolumeClaim")

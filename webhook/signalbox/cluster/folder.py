@@ -6,7 +6,7 @@ ClusterQueue, LocalQueues, Cohorts and ResourceQuotas were asked for too. Namesp
 may be made together with the workload, so its labels stay unknown.
 """
 
-from signalbox.cluster.resources import KUEUE, WATCHED_BY_KIND
+from signalbox.cluster.resources import KUEUE, READ_FROM_FILES
 from signalbox.cluster.state import ClusterState
 from signalbox.manifests import Manifests, read_manifests
 from signalbox.source import SourceProblem
@@ -27,7 +27,7 @@ def cluster_of(found: Manifests) -> tuple[ClusterState, tuple[SourceProblem, ...
     kinds: dict[tuple[str, str], None] = {}
     for manifest in found.objects:
         key = (manifest.group, manifest.kind)
-        if key not in WATCHED_BY_KIND:
+        if key not in READ_FROM_FILES:
             continue
         kinds[key] = None
         fault = cluster.put(*key, manifest.value)

@@ -124,3 +124,11 @@ class DeviceClass:
     name: str
     resource: str = ""
     drivers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeClaim:
+    """A PersistentVolumeClaim. ``access_modes`` as they are asked for."""
+
+    name: str
+    access_modes: tuple[str, ...] = ()

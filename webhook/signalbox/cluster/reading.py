@@ -23,6 +23,7 @@ from signalbox.cluster.objects import (
     ResourceFlavor,
     ResourceGroup,
     TrainingRuntime,
+    VolumeClaim,
 )
 from signalbox.fieldpath import Path
 from signalbox.quantity import Quantity, parse_quantity
@@ -157,6 +158,14 @@ def read_device_class(obj: JsonObject) -> DeviceClass:
     selectors = [text[:_LONGEST_SELECTOR] for text in written if isinstance(text, str)]
     drivers = dict.fromkeys(driver for text in selectors for driver in _DRIVER.findall(text))
     return DeviceClass(name_of(obj), _text(spec, "extendedResourceName"), tuple(drivers))
+
+
+def read_volume_claim(obj: JsonObject) -> VolumeClaim:
+    """A PersistentVolumeClaim."""
+    modes = _list(_mapping(obj, "spec", ()), "accessModes", ("spec",))
+    if not all(isinstance(mode, str) for mode in modes):
+        raise UnreadableError(("spec", "accessModes"), "a list of texts", modes)
+    return VolumeClaim(name_of(obj), tuple(modes))
 
 
 def read(kind: str, reader: Callable[[JsonObject], T], obj: Any) -> T | Fault:

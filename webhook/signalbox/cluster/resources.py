@@ -151,6 +151,9 @@ WATCHED: tuple[WatchedKind, ...] = (
 
 WATCHED_BY_KIND: Mapping[tuple[str, str], WatchedKind] = {(one.group, one.kind): one for one in WATCHED}
 
+READ_FROM_FILES = frozenset({*WATCHED_BY_KIND, ("", "PersistentVolumeClaim")})
+"""The kinds that a folder may tell of: those that are watched, and claims of volumes (why those are not: decision 0007)."""
+
 POLICY_OBJECTS: tuple[WatchedKind, ...] = tuple(
     WatchedKind(GROUP, (VERSION,), plural, kind, document=True, room=_ROOM_OF_DOCUMENTS) for kind, plural in PLURALS.items()
 )

@@ -19,6 +19,7 @@ from signalbox.cluster.objects import (
     ResourceClaim,
     ResourceFlavor,
     TrainingRuntime,
+    VolumeClaim,
 )
 from signalbox.cluster.reading import (
     Fault,
@@ -34,6 +35,7 @@ from signalbox.cluster.reading import (
     read_resource_flavor,
     read_resource_quota,
     read_training_runtime,
+    read_volume_claim,
 )
 from signalbox.cluster.resources import DEVICES, KUEUE, SCHEDULING, TRAINER
 from signalbox.cluster.table import Table
@@ -63,6 +65,7 @@ class ClusterState:
         self._claim_templates = Table("ResourceClaimTemplate", read_resource_claim_template, True)
         self._claims = Table("ResourceClaim", read_resource_claim, True)
         self._device_classes = Table("DeviceClass", read_device_class, False)
+        self._volume_claims = Table("PersistentVolumeClaim", read_volume_claim, True)
         self._tables: dict[tuple[str, str], Table[Any]] = {
             ("", "Namespace"): self._namespaces,
             (SCHEDULING, "PriorityClass"): self._classes,
@@ -77,6 +80,7 @@ class ClusterState:
             (DEVICES, "ResourceClaimTemplate"): self._claim_templates,
             (DEVICES, "ResourceClaim"): self._claims,
             (DEVICES, "DeviceClass"): self._device_classes,
+            ("", "PersistentVolumeClaim"): self._volume_claims,
         }
         self._defaults: dict[str, PriorityClass] = {}
         self._default: PriorityClass | None = None
@@ -207,6 +211,10 @@ class ClusterState:
     def device_class(self, name: str) -> DeviceClass | None | UnknownType:
         """The DeviceClass of that name."""
         return self._device_classes.get(name)
+
+    def volume_claim(self, namespace: str, name: str) -> VolumeClaim | None | UnknownType:
+        """The PersistentVolumeClaim of that name in that namespace."""
+        return self._volume_claims.get(name, namespace or "default")
 
     def _mark(self, group: str, kind: str, whole: bool, installed: bool | UnknownType) -> None:
         table = self._tables.get((group, kind))

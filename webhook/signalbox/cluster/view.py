@@ -17,6 +17,7 @@ from signalbox.cluster.objects import (
     ResourceClaim,
     ResourceFlavor,
     TrainingRuntime,
+    VolumeClaim,
 )
 
 
@@ -101,6 +102,10 @@ class ClusterView(Protocol):
         """The DeviceClass of that name."""
         ...
 
+    def volume_claim(self, namespace: str, name: str) -> VolumeClaim | None | UnknownType:
+        """The PersistentVolumeClaim of that name in that namespace; known from files alone."""
+        ...
+
 
 class EmptyClusterView:
     """A view that knows nothing."""
@@ -170,5 +175,9 @@ class EmptyClusterView:
         return UNKNOWN
 
     def device_class(self, name: str) -> DeviceClass | None | UnknownType:
+        """Unknown."""
+        return UNKNOWN
+
+    def volume_claim(self, namespace: str, name: str) -> VolumeClaim | None | UnknownType:
         """Unknown."""
         return UNKNOWN
