@@ -10,14 +10,16 @@ from dataclasses import dataclass, field
 from signalbox.fieldpath import Path
 from signalbox.quantity import Quantity, is_placeholder, parse_quantity
 from signalbox.review import JsonObject
+from signalbox.workload.fractions import shares_by_annotation
 from signalbox.workload.judgement import Evidence
-from signalbox.workload.kinds.kind import PodTemplate, mapping, members
+from signalbox.workload.kinds.kind import PodTemplate, members
 from signalbox.workload.signs import Signs
 from signalbox.workload.vocabulary import MAX_NAME, holds_any, name_words
 
 _NO_QUANTITY = (0, "0", "")
 PLACEHOLDER = "a placeholder stands there"
 _UNKNOWN_CLAIM = "what a resource claim asks for is not known"
+_ELSEWHERE = "another object says how many"
 _ALL_DEVICES = "a resource claim asks for all devices of a node"
 
 
@@ -165,13 +167,19 @@ def template_accelerators(template: PodTemplate, signs: Signs) -> TemplateAccele
                     sidecars[resource] = sidecars.get(resource, 0) + quantity
     for resource, quantity in largest_init.items():
         running[resource] = max(running.get(resource, 0), quantity)
-    if template.asked and _asked_flatly(template, signs, running, resources, evidence):
-        unknown = unknown or PLACEHOLDER
+    if template.asked:
+        asked_for = _asked_flatly(template, signs, running, resources, evidence)
+        unknown = unknown or asked_for
     vendors: dict[str, str] = {}
     shared: dict[str, dict[str, Quantity]] = {}
     if template.claims:
         unknown = _claimed(template, running, vendors, shared, evidence) or unknown
-    if not running and not unknown and signs.accelerator_annotations and _annotated(template, signs, running, evidence):
+    if (
+        not running
+        and not unknown
+        and signs.accelerator_annotations
+        and shares_by_annotation(template, signs, running, evidence)
+    ):
         unknown = PLACEHOLDER
     return TemplateAccelerators(
         running, unknown, tuple(evidence), frozenset(resources.union(running, vendors)), vendors, shared
@@ -218,19 +226,19 @@ def _devices(asked: dict[str, Quantity], signs: Signs) -> dict[str, Quantity]:
 
 def _asked_flatly(
     template: PodTemplate, signs: Signs, running: dict[str, Quantity], resources: set[str], evidence: list[Evidence]
-) -> bool:
-    """Adds what fields of the kind's own ask for; True where one does not say how much."""
-    placeholder = False
+) -> str:
+    """Adds what fields of the kind's own ask for; says why, where one does not say how much."""
+    unknown = ""
     counted: set[str] = set()
     for asked in template.asked:
         if asked.quantity is None:
-            placeholder = True
-            evidence.append(Evidence(asked.path, asked.stands, "another object says how many"))
+            unknown = unknown or _ELSEWHERE
+            evidence.append(Evidence(asked.path, asked.stands, _ELSEWHERE))
         elif signs.accelerator(asked.resource) is None or asked.resource in counted:
             # Limits come before requests, as for a container.
             continue
         elif is_placeholder(asked.quantity):
-            placeholder = True
+            unknown = PLACEHOLDER
             resources.add(asked.resource)
             evidence.append(Evidence(asked.path, str(asked.quantity), "a placeholder"))
         else:
@@ -239,28 +247,7 @@ def _asked_flatly(
                 counted.add(asked.resource)
                 running[asked.resource] = running.get(asked.resource, 0) + quantity
                 evidence.append(Evidence(asked.path, str(asked.quantity)))
-    return placeholder
-
-
-def _annotated(template: PodTemplate, signs: Signs, running: dict[str, Quantity], evidence: list[Evidence]) -> bool:
-    """Adds fractional GPUs asked for by annotation alone (``gpu-fraction: "0.5"``); True where one is a placeholder."""
-    annotations = mapping(template.metadata.get("annotations"))
-    for name in signs.accelerator_annotations:
-        raw = annotations.get(name)
-        if raw is None:
-            continue
-        if isinstance(raw, dict | list):
-            # No annotation; it may be nested too deeply to be shown.
-            continue
-        path = (*template.path, "metadata", "annotations", name)
-        evidence.append(Evidence(path, str(raw)))
-        if is_placeholder(raw):
-            return True
-        fraction = parse_quantity(raw)
-        # An amount of memory is no count of devices: it asks for a share of one.
-        running[name] = fraction if fraction is not None and 0 < fraction <= 1 else 1
-        return False
-    return False
+    return unknown
 
 
 def total_by_resource(templates: Sequence[PodTemplate], parts: Sequence[TemplateAccelerators]) -> dict[str, Quantity]:
