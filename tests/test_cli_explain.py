@@ -103,6 +103,21 @@ def test_signs_that_did_not_count_are_shown_with_what_outdid_them(capsys: pytest
     assert signs["train.py"] == ("outvoted", "training", "stands beside the container with the accelerators")
 
 
+def test_one_setting_and_names_that_disagree_are_shown_as_outvoted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    container = "{name: trainer, image: x, command: [vllm, serve, m], env: [{name: NUM_EPOCHS, value: '3'}]}"
+    (tmp_path / "pod.yaml").write_text(
+        f"{{apiVersion: v1, kind: Pod, metadata: {{name: chat-notebook}}, spec: {{containers: [{container}]}}}}\n"
+    )
+    (pod,) = explained(capsys, str(tmp_path / "pod.yaml"))
+    signs = {sign["value"]: (sign["result"], sign["says"], sign["why"]) for sign in pod["typeSigns"]}
+    assert signs == {
+        "vllm serve m": ("decides", "inference", ""),
+        "NUM_EPOCHS=3": ("outvoted", "training", "one setting alone is thin"),
+        "trainer": ("outvoted", "training", "its names do not agree"),
+        "chat-notebook": ("outvoted", "interactive", "its names do not agree"),
+    }
+
+
 def test_what_the_api_server_fills_in_has_no_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pod = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: vllm}]}}\n"
     (tmp_path / "pod.yaml").write_text(pod)

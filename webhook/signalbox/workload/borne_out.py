@@ -109,17 +109,23 @@ def called(container: ContainerView, view: "WorkloadView") -> Said | None:
     """What it is called: the first of its names that says anything. Names that disagree on training say nothing."""
     another = called_another(container, view)
     first: Said | None = None
-    for path, name in _names(container, view):
-        saying = _saying(name, view.signs, container.may_hold)
-        if saying is None or (another and saying.says in TRAINING_TYPES):
+    for said in each_called(container, view):
+        if another and said.trains:
             continue
-        source: Source = "image" if path[-1] == "image" else "name"
-        said = Said(saying, Evidence(path, name[:MAX_NAME], saying.reason), Strength.CALLED, source=source)
         if first is None:
             first = said
         elif first.trains != said.trains:
             return None
     return first
+
+
+def each_called(container: ContainerView, view: "WorkloadView") -> Iterator[Said]:
+    """What each of its names says by itself."""
+    for path, name in _names(container, view):
+        saying = _saying(name, view.signs, container.may_hold)
+        if saying is not None:
+            source: Source = "image" if path[-1] == "image" else "name"
+            yield Said(saying, Evidence(path, name[:MAX_NAME], saying.reason), Strength.CALLED, source=source)
 
 
 def _names(container: ContainerView, view: "WorkloadView") -> Iterator[tuple[Path, str]]:

@@ -16,6 +16,18 @@ def by_variables(container: ContainerView, signs: Signs) -> Said | None:
 
     One is enough that says which of its works a program does, if that is to train (`MODE=train`).
     """
+    best, met, ordered = _read(container, signs)
+    return best if ordered or len(met) > 1 else None
+
+
+def by_one_variable(container: ContainerView, signs: Signs) -> Said | None:
+    """What the only such setting would say: one alone is thin."""
+    best, met, ordered = _read(container, signs)
+    return best if not ordered and len(met) == 1 else None
+
+
+def _read(container: ContainerView, signs: Signs) -> tuple[Said | None, set[str], bool]:
+    """What speaks first, the names of all that have to do with it, and whether one of them orders to train."""
     best: Said | None = None
     met: set[str] = set()
     ordered = False
@@ -35,7 +47,7 @@ def by_variables(container: ContainerView, signs: Signs) -> Said | None:
             shown = f"{name}={scalar(entry.get('value'))}"
             evidence = Evidence(container.place("env", index), shown, saying.reason)
             best = Said(saying, evidence, Strength.WEAK, source="variable")
-    return best if ordered or len(met) > 1 else None
+    return best, met, ordered
 
 
 def _may_be_told(container: ContainerView, signs: Signs) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from signalbox.workload.answering import by_port, probe, serves
-from signalbox.workload.borne_out import borne_out, called, called_another, only_looks
+from signalbox.workload.borne_out import borne_out, called, called_another, each_called, only_looks
 from signalbox.workload.commands_say import by_commands
 from signalbox.workload.containers import TOO_LONG, ContainerView
 from signalbox.workload.holding import by_listening, by_model, left_open, waiting
@@ -17,7 +17,7 @@ from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import members
 from signalbox.workload.ranks import by_ranks
 from signalbox.workload.said import Said, Strength
-from signalbox.workload.variables_say import by_variables
+from signalbox.workload.variables_say import by_one_variable, by_variables
 from signalbox.workload.vocabulary import Saying
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ _ANSWERS = Saying("inference", "answers requests on accelerators", 10_000)
 _DOUBTFUL = "what runs like a service does not train by that alone"
 _OWN_COMMAND = "the container has a command of its own"
 _ONLY_LOOKS = "it is called a look whether something works"
+_ONE_ALONE = "one setting alone is thin"
+_NAMES_DISAGREE = "its names do not agree"
 _ONLY_A_NAME = "a name counts only where something else bears it out"
 
 
@@ -131,9 +133,13 @@ def weigh(container: ContainerView, view: "WorkloadView") -> Iterator[Heard]:
     outdone = TOO_LONG if container.unread and said is None else ""
     for one in _all(container, view):
         yield one._replace(outdone=outdone or one.outdone)
-    by_name = called(container, view) if said is None or said.strength is not Strength.CALLED else None
+    if said is not None and said.strength is Strength.CALLED:
+        return
+    by_name = called(container, view)
     if by_name is not None:
         yield Heard(by_name, _ONLY_A_NAME if said is None else "")
+    else:
+        yield from (Heard(one, _NAMES_DISAGREE) for one in each_called(container, view))
 
 
 def _ends(container: ContainerView, view: "WorkloadView") -> bool:
@@ -158,6 +164,9 @@ def _all(container: ContainerView, view: "WorkloadView") -> Iterator[Heard]:
     for by_settings in (by_variables(container, signs), by_ranks(container, view) if ends else None):
         if by_settings is not None:
             yield Heard(by_settings)
+    alone = by_one_variable(container, signs)
+    if alone is not None:
+        yield Heard(alone, _ONE_ALONE)
     if container.accelerated:
         answers = probe(container, signs)
         if answers is not None:
