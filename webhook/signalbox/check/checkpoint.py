@@ -51,7 +51,7 @@ from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.policy.mode import Mode
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.labels import CHECKPOINT_URI
-from signalbox.workload.saving_told import NOTHING_SAVED
+from signalbox.workload.saving_off import NOTHING_SAVED
 from signalbox.workload.view import WorkloadView
 
 
@@ -85,10 +85,10 @@ def run(subject: CheckSubject, parameters: CheckpointParameters) -> list[Problem
         return _unread(view, parameters) if state == "durable" and parameters.unread != "pass" else []
     why, evidence = _interruption(view)
     doubt = "may start over" if state == "unknown" else "would start over"
-    off = next((seen.value for seen in checkpoint.evidence if seen.note == NOTHING_SAVED), "")
+    off = next((seen.value for seen in checkpoint.evidence if seen.note.startswith(NOTHING_SAVED)), "")
     return [
         Problem(
-            f"{why}, and this run {doubt}: {'saving is turned off.' if off else _SEEN[state]}",
+            f"{why}, and this run {doubt}: {'it saves nothing on the way.' if off else _SEEN[state]}",
             evidence=(*evidence, *checkpoint.evidence),
             fix=Fix(f"let it save as it goes, where that outlives the Pod: {off} turns that off.")
             if off

@@ -20,6 +20,7 @@ _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
 _SHELL_OPTION = re.compile(r"[-+][A-Za-z]+\Z")
 # The arguments of the text of `bash -c`, named in it.
 _ARGUMENTS = re.compile(r'"\$@"|\$@|\$\*')
+_BY_NUMBER = re.compile(r"\$\{?[1-9]")
 _ON_STOP = frozenset({"EXIT", "TERM", "SIGTERM", "INT", "SIGINT", "0", "15", "2"})
 # A script in a script in a script: deeper nesting is no longer somebody's manifest.
 MAX_DEPTH = 3
@@ -174,7 +175,9 @@ def open_shell(
     if "$@" in text or "$*" in text:
         # Words after the text are its arguments, the first of them $0.
         rest = " ".join(words[index + 2 :])
-        text = substitute(_ARGUMENTS, text, lambda _: rest, budget)
+        if rest or "<<" not in text:
+            # In a script that it writes they are those of that script.
+            text = substitute(_ARGUMENTS, text, lambda _: rest, budget)
     above = (invocation.background, invocation.repeated)
     yield from _script(text, invocation.field(index), env, invocation.depth + 1, budget, *above)
 
@@ -211,8 +214,8 @@ def _script(
     for command in read_script(text, env, budget):
         behind, again = background or command.background, repeated or command.looped
         if command.document and command.into and len(files) < _MOST_FILES:
-            files[program_name(command.into)] = command.document
-        document = _started_file(command.words, files) if files and depth < MAX_DEPTH else None
+            files[_bare_path(command.into)] = command.document
+        document = _started_file(command.words, files, budget) if files and depth < MAX_DEPTH else None
         if document is not None:
             yield from _script(document, path, env, depth + 1, budget, behind, again)
             continue
@@ -226,11 +229,25 @@ def _script(
             yield read
 
 
-def _started_file(words: tuple[str, ...], files: dict[str, str]) -> str | None:
+def _started_file(words: tuple[str, ...], files: dict[str, str], budget: Budget) -> str | None:
     """The text of the script that a command starts, where the script that it stands in wrote it: read once."""
-    starts = is_shell(words[0]) or words[0] in ("source", ".")
-    name = next((word for word in words[1:] if word[:1] != "-"), "") if starts else words[0]
-    return files.pop(program_name(name), None)
+    at = 0
+    if is_shell(words[0]) or words[0] in ("source", "."):
+        at = next((index for index, word in enumerate(words) if index and word[:1] != "-"), 0)
+    elif "/" not in words[0]:
+        # A bare word is looked for among the programs.
+        return None
+    text = files.get(_bare_path(words[at]))
+    if text is None or _BY_NUMBER.search(text):
+        # Which of its arguments it starts is not followed.
+        return None
+    del files[_bare_path(words[at])]
+    rest = " ".join(words[at + 1 :])
+    return substitute(_ARGUMENTS, text, lambda _: rest, budget) if "$@" in text or "$*" in text else text
+
+
+def _bare_path(path: str) -> str:
+    return path.strip("\"'").removeprefix("./")
 
 
 def _words(value: Any, env: Mapping[str, str], budget: Budget) -> list[str]:

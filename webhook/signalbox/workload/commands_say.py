@@ -3,7 +3,6 @@
 from signalbox.workload.answering import probe, serves
 from signalbox.workload.command import program_name
 from signalbox.workload.containers import ContainerView
-from signalbox.workload.may_work import does_another
 from signalbox.workload.said import PRECEDENCE, Said, Strength
 from signalbox.workload.signs import Signs
 
@@ -17,7 +16,7 @@ def by_commands(container: ContainerView, ends: bool, signs: Signs) -> Said | No
     for said in container.said:
         if said is None:
             continue
-        if _serves(said):
+        if _serves(said) or (not ends and _answers_with(said, container, signs)):
             server = said
             continue
         if said.trains and not said.background:
@@ -52,12 +51,20 @@ def _serves_at_last(container: ContainerView, trained: Said | None, signs: Signs
     saying = signs.types.of_module(target.name.lower()) if target.role == "module" else signs.types.of_command(words)
     if saying is not None:
         return saying.says == "inference"
-    tool = target.role == "program" and target.name in signs.commands.utilities
-    return not tool and not does_another(container, signs) and serves(container, signs, probe(container, signs))
+    # Any other program at the end may be one that only tells of it; a `main.py` behind a port may serve.
+    plain = target.role in ("script", "module") and target.stem.lower() in signs.commands.generic_scripts
+    return plain and not program_name(target.name).endswith(".sh") and serves(container, signs, probe(container, signs))
 
 
 def _serves(said: Said) -> bool:
     return said.saying.says == "inference" and not said.background and said.strength is not Strength.WEAK
+
+
+def _answers_with(said: Said, container: ContainerView, signs: Signs) -> bool:
+    """Whether what runs a model answers with it: `predict.py` behind a port."""
+    if said.saying.says != "batch-inference" or said.background or said.strength is Strength.WEAK:
+        return False
+    return serves(container, signs, probe(container, signs))
 
 
 def _order(said: Said) -> int:

@@ -20,6 +20,7 @@ Role = Literal[
     "made-model",
     "unsaved",
     "store-type",
+    "off",
     "",
 ]
 ReadBack = Literal["resume", "load", "anew", ""]

@@ -38,7 +38,8 @@ def with_copier(body: JsonObject, signs: Signs) -> JsonObject:
     if body.get("command") or not isinstance(args, list) or not args or not isinstance(image, str):
         return body
     name = image.partition("@")[0].rpartition("/")[2].partition(":")[0].lower().removesuffix("-cli")
-    if any(copier.partition(" ")[0] == name for copier in signs.checkpoint.copiers):
+    told = (name, *[word for word in args[:2] if isinstance(word, str)])
+    if any(" ".join(told[:length]) in signs.checkpoint.copiers for length in (2, 3)):
         return {**body, "args": [name, *args]}
     return body
 

@@ -1,12 +1,13 @@
 """What a container says about saving: options and variables of the programs that train, and the text of inline programs."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.meaning import Meaning, meaning_of
 from signalbox.workload.program_text import saved_in, set_in
+from signalbox.workload.saving_off import turned_off
 from signalbox.workload.signs import CheckpointSigns, Signs
 from signalbox.workload.started import Started
 from signalbox.workload.storage import LONGEST_PATH
@@ -20,6 +21,7 @@ _NO_PLACE = re.compile(r"(?:true|false|yes|no|none|null|auto|[-+]?\d++(?:\.\d*+)
 _CONFIGURATION_FILE = re.compile(r"[^\s=]+\.(?:ya?ml|json|toml|gin|cfg)\Z", re.IGNORECASE)
 _SETTING = re.compile(r"[A-Za-z_][\w.]*+=")
 _A_FILE = Meaning(None, None, False, False, False, "configuration")
+_OFF = Meaning(None, None, False, False, False, "off")
 _WITHOUT_PLACE = ("frequency", "switch", "configuration", "upload", "made-model", "unsaved", "store-type")
 _ASSIGNS = ("export", "declare", "readonly")
 
@@ -34,6 +36,73 @@ def saving_settings(container: "ContainerView", signs: Signs) -> Iterator[Settin
     """
     told = [(started, folder, tuple(_options(started, folder))) for started, folder in _that_may_train(container, signs)]
     given = _given(container, told)
+    of_pod = list(_variables(container, given, signs))
+    texts = {id(started): list(_in_text(started, folder, container, signs)) for started, folder, _ in told if started.whole}
+    off = _turned_off(container, told, texts, of_pod, signs)
+    if told and all(id(started) in off for started, _, _ in told if not _only_assigns(started)) and off:
+        of_pod = []
+    elif not told and (nothing := turned_off(of_pod, signs)) is not None:
+        of_pod = [_as_off(*nothing)]
+    yield from of_pod
+    # An assignment speaks for what follows it, up to the next of that name.
+    assigned: dict[str, Setting] = {}
+    heard: set[str] = set()
+    for started, _, options in told:
+        if _only_assigns(started):
+            for name, setting in options:
+                if name in assigned and name in heard:
+                    yield assigned[name]
+                    heard.discard(name)
+                assigned[name] = setting
+        elif id(started) in off:
+            yield off[id(started)]
+            continue
+        else:
+            heard.update(assigned)
+            yield from dict(options).values()
+        yield from texts.get(id(started), ())
+    # Where no program follows, it may be the one that the script is handed (`exec "$@"`).
+    yield from (setting for name, setting in assigned.items() if name in heard or not heard)
+
+
+def _in_text(started: Started, folder: str, container: "ContainerView", signs: Signs) -> Iterator[Setting]:
+    """What the text of a program says, or of a file that is written."""
+    target, document = started.target, started.invocation.document
+    if target is not None and target.role == "code":
+        yield from _of_text(saved_in(target.name, container.env, signs), started, folder)
+    elif document:
+        yield from _of_text(saved_in(document, container.env, signs), started, folder)
+        yield from _of_text(set_in(document, signs), started, folder)
+
+
+def _turned_off(
+    container: "ContainerView",
+    told: Sequence[tuple[Started, str, tuple[tuple[str, Setting], ...]]],
+    texts: Mapping[int, list[Setting]],
+    of_pod: list[Setting],
+    signs: Signs,
+) -> dict[int, Setting]:
+    """Which programs save nothing, by what turns that off: of their own options and texts, or of variables of the Pod."""
+    speaks = {id(one): said for one, said in zip(container.started, container.said, strict=True)}
+    found: dict[int, Setting] = {}
+    for started, _, options in told:
+        said, target = speaks.get(id(started)), started.target
+        if _only_assigns(started) or target is None or (target.role == "program" and not (said is not None and said.trains)):
+            # Of another tool it turns something else off: `npm install --no-save`.
+            continue
+        text = texts.get(id(started), ()) if target.role == "code" else ()
+        nothing = turned_off([*of_pod, *dict(options).values(), *text], signs)
+        if nothing is not None:
+            found[id(started)] = _as_off(*nothing)
+    return found
+
+
+def _as_off(setting: Setting, note: str) -> Setting:
+    seen = setting[3]
+    return _OFF, setting[1], "", Evidence(seen.path, seen.value, note)
+
+
+def _variables(container: "ContainerView", given: set[str], signs: Signs) -> Iterator[Setting]:
     for index, name, entry in container.variables:
         meaning = meaning_of(name, signs)
         if meaning is None or meaning.role in ("", "configuration") or option_name(name) in given:
@@ -45,30 +114,6 @@ def saving_settings(container: "ContainerView", signs: Signs) -> Iterator[Settin
             yield meaning, "$(valueFrom)", "", Evidence(path, name)
         elif value is not None and (role in _WITHOUT_PLACE or not _NO_PLACE.match(value)):
             yield meaning, value, "", Evidence(path, f"{name}={value}")
-    # An assignment speaks for what follows it, up to the next of that name.
-    assigned: dict[str, Setting] = {}
-    heard: set[str] = set()
-    for started, folder, options in told:
-        if _only_assigns(started):
-            for name, setting in options:
-                if name in assigned and name in heard:
-                    yield assigned[name]
-                    heard.discard(name)
-                assigned[name] = setting
-        else:
-            heard.update(assigned)
-            yield from dict(options).values()
-        target = started.target
-        document = started.invocation.document
-        if not started.whole:
-            continue
-        if target is not None and target.role == "code":
-            yield from _of_text(saved_in(target.name, container.env, signs), started, folder)
-        elif document:
-            yield from _of_text(saved_in(document, container.env, signs), started, folder)
-            yield from _of_text(set_in(document, signs), started, folder)
-    # Where no program follows, it may be the one that the script is handed (`exec "$@"`).
-    yield from (setting for name, setting in assigned.items() if name in heard or not heard)
 
 
 def _given(container: "ContainerView", told: Sequence[tuple[Started, str, tuple[tuple[str, Setting], ...]]]) -> set[str]:

@@ -8,6 +8,7 @@ from signalbox.workload.judgement import Evidence
 from signalbox.workload.meaning import Meaning
 from signalbox.workload.places import Find, Found, Workers, finder
 from signalbox.workload.said import Said, Strength
+from signalbox.workload.saving_off import is_off
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Started
 from signalbox.workload.storage import Place
@@ -18,15 +19,9 @@ if TYPE_CHECKING:
 
 # More of the same says nothing new.
 MOST = 16
-_SWITCHED_OFF = ("0", "-1", "no", "false", "none", "off", "never")
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_OFTEN = frozenset(
-    {"freq", "frequency", "interval", "intervals", "every", "step", "steps", "epochs", "iters", "iterations", "strategy"}
-)
 _WHEN_SAVING = ("output-when-saving", "output-when-named")
 MAY_SAVE = "a folder that outlives the Pod; nothing says that progress is saved there"
 _MAY_BE_READ = "a file of a model, which may as well be one that is read"
-NOTHING_SAVED = "nothing is saved"
 _KEPT_ELSEWHERE = "its checkpoints are said to go to a place that is lost with the Pod"
 # Values of settings that say when a model is uploaded.
 _EVERY_ONE = ("checkpoint", "checkpoints", "all", "all_checkpoints")
@@ -69,28 +64,19 @@ class Told:
             meaning.role == "store-type" and value.lower() in view.signs.checkpoint.schemes
             for meaning, value, _, _ in container.saving
         )
-        never: Found | None = None
-        often = False
+        off: Found | None = None
         for meaning, value, folder, seen in container.saving:
             role = meaning.role
-            on = not _is_off(value)
-            if (role == "unsaved" and on) or (role == "output" and value.lower() == "false" and _is_save(seen.value)):
-                self.off = Found("none", Evidence(seen.path, seen.value, NOTHING_SAVED))
-                return
+            if role == "off":
+                off = off or Found("none", seen)
             # A switch may bring the place along: `--save-checkpoint runs/last.pt`.
-            if role == "frequency" or (role == "switch" and "/" not in value):
-                if role == "switch" and not on:
-                    self.off = Found("none", Evidence(seen.path, seen.value, NOTHING_SAVED))
-                    return
-                if role == "frequency" and _says_how_often(seen.value):
-                    never = never or (None if on else Found("none", Evidence(seen.path, seen.value, NOTHING_SAVED)))
-                    often = often or on
-                self.saves = self.saves or on
+            elif role == "frequency" or (role == "switch" and "/" not in value):
+                self.saves = self.saves or not is_off(value)
             elif role == "upload":
                 self._sort_in_upload(value, seen)
             elif role == "made-model":
                 self.makes = True
-            elif role == "store-type":
+            elif role in ("store-type", "unsaved"):
                 continue
             elif role == "configuration":
                 self.unread.append(Found("unknown", Evidence(seen.path, seen.value, _UNSEEN_FILE)))
@@ -100,9 +86,10 @@ class Told:
                 place = Place("durable", "object store") if bucket else self.find(value, folder)
                 if place is not None:
                     self._sort_in(meaning, value, folder, place, seen)
-        if never is not None and not often:
-            # `save_freq=-1`
-            self.off = never
+        found = (self.called, self.written, self.folders, self.models, self.when_saving, self.maybe)
+        if off is not None and not any(found):
+            # Of several programs another one saves.
+            self.off = off
         if self.saves:
             self.maybe = []
 
@@ -150,7 +137,7 @@ class Told:
         value = value.lower()
         if seen.value.lstrip("-").lower().replace("-", "_").startswith(_STRATEGY):
             self.when_uploaded = value
-        elif value not in _SWITCHED_OFF:
+        elif not is_off(value):
             self.uploaded = (value, seen)
 
     def _of_upload(self) -> list[Found]:
@@ -179,22 +166,6 @@ class Told:
         elif self.makes and are(found, "none"):
             found += [one.of_a_finished_model() for one in self.when_saving]
         return found
-
-
-def _is_off(value: str) -> bool:
-    """Whether a value turns something off, with the unit it may have: ``0ep``, ``-1``, ``none``."""
-    value = value.lower()
-    return value in _SWITCHED_OFF or value.rstrip(_LETTERS) in ("0", "-1")
-
-
-def _says_how_often(shown: str) -> bool:
-    """Whether a setting says after how much something is saved, and not how many are kept."""
-    return not _OFTEN.isdisjoint(name_words(shown[:MAX_NAME].partition("=")[0]))
-
-
-def _is_save(shown: str) -> bool:
-    """Whether a setting is called ``save`` and nothing else."""
-    return shown.partition("=")[0].lstrip("-+").rpartition(".")[2].lower() == "save"
 
 
 def _saves_by_itself(started: Started, signs: Signs) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from signalbox.fieldpath import Path, value_at
+from signalbox.workload.answering import probe
 from signalbox.workload.borne_out import called_tuned, tuned
 from signalbox.workload.containers import TOO_LONG, ContainerView
 from signalbox.workload.distributed import is_called_distributed
@@ -45,11 +46,11 @@ def infer_type(view: "WorkloadView") -> Judgement:
     taken_back = False
     speakers = _speakers(view)
     decided = [(container, decide(container, view)) for container in speakers]
-    served = kind.runs == "forever" and any(_is_served(container, one.said) for container, one in decided)
+    served = kind.runs == "forever" and any(_is_served(container, one.said, view.signs) for container, one in decided)
     for container, (said, _, by_name) in decided:
         taken_back = taken_back or by_name
-        if served and container.role != "container" and said is not None and said.trains:
-            # What prepares a server, or stands beside it, is not what the whole is for.
+        if served and container.role == "init" and said is not None and said.trains:
+            # What prepares a server is not what the whole is for.
             continue
         if said is not None and (best is None or _order(said) < _order(best)):
             best, by = said, container
@@ -96,8 +97,11 @@ def heard(view: "WorkloadView") -> Iterator[Heard]:
         yield Heard(Said(Saying(made_for, evidence.note), evidence, Strength.WEAK))
 
 
-def _is_served(container: ContainerView, said: Said | None) -> bool:
-    return container.role == "container" and said is not None and said.saying.says == "inference"
+def _is_served(container: ContainerView, said: Said | None, signs: Signs) -> bool:
+    """Whether a container plainly serves: by what it runs, or because somebody asks it over HTTP."""
+    if container.role != "container" or said is None or said.saying.says != "inference":
+        return False
+    return said.strength >= Strength.NAMED or probe(container, signs) is not None
 
 
 def _order(said: Said) -> tuple[bool, int]:
