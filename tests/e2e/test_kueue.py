@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from .cron import make_due
+from .cron import A_YEAR, ONCE_A_YEAR, make_due
 from .kubectl import Kubectl
 from .kubelet import play_kubelet, wait_until_complete
 from .objects import QUEUE, cron_job, deployment, job, job_set, pod, template
@@ -92,10 +92,10 @@ def test_the_jobs_of_cron_jobs_are_queued_be_they_older_than_signalbox(
     webhook: Webhook, kubectl: Kubectl, research: str, held: None
 ) -> None:
     with before_signalbox(webhook):
-        assert kubectl.apply(cron_job("older", research, _body(), schedule="* * * * *")).code == 0
-    assert kubectl.apply(cron_job("newer", research, _body(), schedule="* * * * *")).code == 0
+        assert kubectl.apply(cron_job("older", research, _body(), schedule=ONCE_A_YEAR)).code == 0
+    assert kubectl.apply(cron_job("newer", research, _body(), schedule=ONCE_A_YEAR)).code == 0
     for name in ("older", "newer"):
-        make_due(webhook, name, research)
+        make_due(webhook, name, research, A_YEAR)
     made = eventually(lambda: _both(webhook.cluster.api.list("jobs", research)), "both CronJobs made a Job")
     for one in made:
         assert one["metadata"]["labels"][QUEUE] == "training-large"

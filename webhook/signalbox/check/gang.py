@@ -59,8 +59,8 @@ from signalbox.workload.labels import QUEUE_LABEL
 from signalbox.workload.view import WorkloadView
 from signalbox.workload.vocabulary import MAX_NAME, name_words
 
-# Always started whole (Kaiwo), or whose Pods need not meet (Spark's executors, trials).
-_NOT_ASKED = frozenset({"kaiwo.silogen.ai", "sparkoperator.k8s.io"})
+# Always started whole (Kaiwo, Run:ai), or whose Pods need not meet (Spark's executors, trials).
+_NOT_ASKED = frozenset({"kaiwo.silogen.ai", "run.ai", "sparkoperator.k8s.io"})
 _VOLCANO = "batch.volcano.sh"
 _JOB_SET = "jobset.x-k8s.io"
 # What tells a Pod of a JobSet its number (jobset ``api/jobset/v1alpha2``, and the completion index of its Job).
@@ -128,7 +128,9 @@ def run(subject: CheckSubject, parameters: GangParameters) -> list[Problem]:
 
 def _looks_at(view: WorkloadView) -> bool:
     kind = view.acts_as
-    if kind.runs not in ("once", "schedule") or kind.group in _NOT_ASKED or view.kind.kind == "Experiment":
+    if kind.runs not in ("once", "schedule") or view.kind.kind == "Experiment":
+        return False
+    if not _NOT_ASKED.isdisjoint((kind.group, view.kind.group)):
         return False
     # What is added elsewhere (a training runtime that is not known) may well be a gang.
     return not any(template.partial and template.pods != 0 for template in view.templates)

@@ -97,7 +97,9 @@ def _of_containers(template: PodTemplate, view: WorkloadView) -> Iterator[_Asked
         for section, resource, raw in container_accelerators(container, view.signs):
             if resource not in found:
                 name = container_name(container)
-                who = f"Container {name}" + (f" of {template.name}" if template.name else "")
+                called = f"Container {name}" + (f" of {template.name}" if template.name else "")
+                # Where a kind has the fields of a container somewhere else they have no name.
+                who = called if container.get("name") else named(view, (*path, "resources"))
                 key = f"{template.name}/{name}/{resource}"
                 found[resource] = _Asked((*path, "resources"), resource, resource, who, key)
             found[resource].quantities[section] = raw

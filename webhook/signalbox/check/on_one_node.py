@@ -1,14 +1,30 @@
 """Whether the Pods of a template are kept on one node."""
 
+from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import PodTemplate, mapping, members
 
 _HOSTNAME = "kubernetes.io/hostname"
 
 
 def is_pinned(template: PodTemplate) -> bool:
-    """Whether a node is named for them."""
+    """Whether a node is named for them: in `nodeName`, the selector, or each alternative of a required affinity."""
     spec = template.spec
-    return bool(spec.get("nodeName") or mapping(spec.get("nodeSelector")).get(_HOSTNAME))
+    if spec.get("nodeName") or mapping(spec.get("nodeSelector")).get(_HOSTNAME):
+        return True
+    affinity = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
+    terms = members(mapping(affinity.get("requiredDuringSchedulingIgnoredDuringExecution")).get("nodeSelectorTerms"))
+    named = [_node_of(mapping(term)) for term in terms]
+    return bool(named) and len(set(named)) == 1 and named[0] != ""
+
+
+def _node_of(term: JsonObject) -> str:
+    """The only node that a term allows; empty where it allows several."""
+    for expression in members(term.get("matchExpressions")):
+        asked = mapping(expression)
+        values = members(asked.get("values"))
+        if asked.get("key") == _HOSTNAME and asked.get("operator") == "In" and len(values) == 1 and type(values[0]) is str:
+            return str(values[0])
+    return ""
 
 
 def stays_together(template: PodTemplate) -> bool:

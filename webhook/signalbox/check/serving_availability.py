@@ -162,7 +162,9 @@ def _update(view: WorkloadView, replicas: int, parameters: ServingAvailabilityPa
     unavailable = _share(rolling.get("maxUnavailable"), replicas, up=False)
     if surge is None or unavailable is None or unavailable > 0 or surge == 0:
         return
-    needed = surge * view.accelerators.per_pod
+    # What all Pods share by one claim the next one has as well.
+    shared = sum(sum(amounts.values()) for part in view.template_accelerators for amounts in part.shared.values())
+    needed = surge * max(view.accelerators.per_pod - shared, 0)
     if needed > parameters.spare_accelerators:
         pods = "one more Pod" if surge == 1 else f"{surge} more Pods"
         accelerators = "accelerator" if needed == 1 else "accelerators"

@@ -111,13 +111,15 @@ def run(subject: CheckSubject, parameters: NoParameters) -> Iterator[Problem]:
 
 def _claimed_together(view: WorkloadView) -> Iterator[Problem]:
     pods = view.pods
-    if pods is None or any(is_pinned(template) or stays_together(template) for template in view.templates):
+    # Volcano mounts it into all tasks.
+    shared = _Shared(_CLAIM, mounts=[(template, 0, "") for template in view.templates])
+    if pods is None or not shared.is_torn:
         return
     for index, volume in enumerate(members(value_at(view.object, _VOLCANO_VOLUMES))):
         if type(volume) is not dict:
             continue
         where = volume.get("mountPath")
-        where = where if type(where) is str else ""
+        where = f"at {where}" if type(where) is str and where else f"of volume {index + 1}"
         modes = members(mapping(volume.get("volumeClaim")).get("accessModes"))
         path: Path = (*_VOLCANO_VOLUMES, index, "volumeClaim", "accessModes")
         fix = Fix("claim what several nodes can mount:", (Edit((*path, 0), "ReadWriteMany"),))
@@ -126,13 +128,16 @@ def _claimed_together(view: WorkloadView) -> Iterator[Problem]:
             modes = list(_modes(view, name))
             path = (*_VOLCANO_VOLUMES, index, "volumeClaimName")
             fix = _other_claim(name) if modes else Fix()
+            seen = Evidence(path, str(name), ", ".join(modes[:4]))
+        else:
+            seen = Evidence(path, ", ".join(map(str, modes[:4])))
         if not modes or not all(type(mode) is str and mode in _ONE_NODE for mode in modes):
             continue
         yield Problem(
-            f"Its {pods} Pods share the claim at {where}, which only one node can mount; the Pods on others wait for ever.",
-            (Evidence(path, ", ".join(modes[:4])),),
+            f"Its {pods} Pods share the claim {where}, which only one node can mount; the Pods on others wait for ever.",
+            (seen,),
             fix,
-            key=f"claim/{where}",
+            key=f"claim/{where.partition(' ')[2]}",
             amount=pods,
         )
 

@@ -15,7 +15,7 @@ from signalbox.message import clean, wrap
 from signalbox.policy.mode import Mode
 
 _MOST_ROWS = 40
-_MOST_ERRORS = 20
+_MOST_ERRORS = 40
 _MOST_FINDINGS = 5
 _LONGEST_NAME = 48
 

@@ -6,7 +6,7 @@
 
 from signalbox.fieldpath import Path
 from signalbox.review import JsonObject
-from signalbox.workload.kinds.kind import PodTemplate, Program, WorkloadKind, count, mapping
+from signalbox.workload.kinds.kind import PodTemplate, Program, WorkloadKind, count, mapping, product
 
 _SPEC: Path = ("spec",)
 _OF_ITS_CONTAINER = ("command", "args", "env", "resources")
@@ -20,8 +20,21 @@ def _templates(service: JsonObject) -> tuple[PodTemplate, ...]:
         tag = image.get("tag")
         body["image"] = f"{image['repository']}:{tag}" if isinstance(tag, str) and tag else image["repository"]
     program = Program(_SPEC, body, gathered={"image": (("spec", "image"),)})
-    pods = count(spec.get("replicas"))
+    pods = product(_replicas(spec), _nodes(mapping(spec.get("multiNode"))))
     return (PodTemplate(_SPEC, {"spec": spec}, pods, inline=True, virtual=True, writable=False, programs=(program,)),)
+
+
+def _replicas(spec: JsonObject) -> int | None:
+    """How many it has at least: an autoscaler of its own keeps as many as that is told."""
+    replicas, scale = count(spec.get("replicas")), mapping(spec.get("scale"))
+    least = count(mapping(scale.get("hpa")).get("minReplicas")) if scale.get("enabled") is True else 0
+    return None if replicas is None or least is None else max(replicas, least)
+
+
+def _nodes(spread: JsonObject) -> int | None:
+    """How many Pods serve one replica: said itself, or by the stages of its pipeline."""
+    size, stages = count(spread.get("size")), count(mapping(spread.get("parallelism")).get("pipeline"))
+    return None if size is None or stages is None else max(size, stages)
 
 
 NIM_SERVICE = WorkloadKind(
