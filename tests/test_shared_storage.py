@@ -185,3 +185,46 @@ def test_any_json_in_volumes_and_claims(volume: Any, spec: Any, modes: Any) -> N
         state.put("", "PersistentVolumeClaim", {"metadata": {"name": "ckpt", "namespace": "research"}, "spec": body})
         for made in (roles(volume), job(volume, volume), job(spec)):
             assert not [one for one in problems(made, state).values() if one.result.value == "error"]
+
+
+def volcano(*pods: dict[str, Any], modes: str = "ReadWriteOnce", kind: str = "Job") -> dict[str, Any]:
+    spec: dict[str, Any] = {
+        "volumes": [{"mountPath": "/ckpt", "volumeClaim": {"accessModes": [modes]}}],
+        "tasks": [
+            {
+                "name": f"t{at}",
+                "replicas": one.pop("replicas"),
+                "template": {"spec": {"containers": [{"name": "a", "image": "i:1"}], **one}},
+            }
+            for at, one in enumerate(pods)
+        ],
+    }
+    if kind == "CronJob":
+        spec = {"schedule": "0 0 * * *", "jobTemplate": {"spec": spec}}
+    metadata = {"name": "llm", "namespace": "research"}
+    return {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec}
+
+
+NODE: dict[str, Any] = {"nodeSelector": {"kubernetes.io/hostname": "n1"}}
+
+
+def test_what_volcano_mounts_into_every_task_is_shared_by_all_their_pods() -> None:
+    assert list(problems(volcano({"replicas": 4}))) == ["claim//ckpt"]
+    assert list(problems(volcano({"replicas": 4}, kind="CronJob"))) == ["claim//ckpt"]
+    assert list(problems(volcano({"replicas": 1, **NODE}, {"replicas": 20}))) == ["claim//ckpt"]
+
+
+def test_pods_that_are_kept_on_one_node_share_what_only_it_mounts() -> None:
+    assert not problems(volcano({"replicas": 4, **NODE}))
+    term = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["n1"]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    assert not problems(volcano({"replicas": 4, "affinity": {"nodeAffinity": required}}))
+
+
+def test_pods_that_are_kept_on_different_nodes_do_not() -> None:
+    other = {"nodeSelector": {"kubernetes.io/hostname": "n2"}}
+    assert list(problems(volcano({"replicas": 1, **NODE}, {"replicas": 1, **other}))) == ["claim//ckpt"]
+
+
+def test_a_claim_for_one_pod_is_shared_on_no_node() -> None:
+    assert list(problems(volcano({"replicas": 2, **NODE}, modes="ReadWriteOncePod"))) == ["claim//ckpt"]

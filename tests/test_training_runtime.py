@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from signalbox.cluster.resources import TRAINER
+from signalbox.cluster.resources import TRAINER, WATCHED
 from signalbox.cluster.state import ClusterState
 from signalbox.cluster.view import EmptyClusterView
 from signalbox.fieldpath import format_path
@@ -186,6 +186,15 @@ def test_several_nodes_of_a_runtime_are_started_whole_by_its_policy_or_by_a_queu
         assert not found(grouped, train_job(numNodes=4))
     odd = TORCH.replace("  mlPolicy:", "  podGroupPolicy: 7\n  mlPolicy:")
     assert found(odd, train_job(numNodes=4))
+
+
+def test_what_the_watch_keeps_of_a_runtime_says_how_its_pods_are_started() -> None:
+    grouped = yaml(TORCH.replace("  mlPolicy:", "  podGroupPolicy: {coscheduling: {}}\n  mlPolicy:"))
+    (kind,) = (one for one in WATCHED if one.kind == "ClusterTrainingRuntime")
+    kept = ClusterState()
+    kept.put(TRAINER, kind.kind, kind.slim(grouped))
+    rule = policy("rules: [{name: g, check: gang, mode: enforce}]")
+    assert not judged(setup(rule, cluster=kept), request(train_job(numNodes=4))).findings
 
 
 def test_nothing_is_injected_into_a_runtime() -> None:

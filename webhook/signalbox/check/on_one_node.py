@@ -6,18 +6,19 @@ from signalbox.workload.kinds.kind import PodTemplate, mapping, members
 _HOSTNAME = "kubernetes.io/hostname"
 
 
-def is_pinned(template: PodTemplate) -> bool:
-    """Whether a node is named for them: in `nodeName`, the selector, or each alternative of a required affinity."""
+def node_of(template: PodTemplate) -> str:
+    """The node that is named for them: in `nodeName`, the selector, or each alternative of a required affinity; else empty."""
     spec = template.spec
-    if spec.get("nodeName") or mapping(spec.get("nodeSelector")).get(_HOSTNAME):
-        return True
+    name = spec.get("nodeName") or mapping(spec.get("nodeSelector")).get(_HOSTNAME)
+    if name:
+        return str(name)
     affinity = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
     terms = members(mapping(affinity.get("requiredDuringSchedulingIgnoredDuringExecution")).get("nodeSelectorTerms"))
-    named = [_node_of(mapping(term)) for term in terms]
-    return bool(named) and len(set(named)) == 1 and named[0] != ""
+    named = {_only(mapping(term)) for term in terms}
+    return named.pop() if len(named) == 1 else ""
 
 
-def _node_of(term: JsonObject) -> str:
+def _only(term: JsonObject) -> str:
     """The only node that a term allows; empty where it allows several."""
     for expression in members(term.get("matchExpressions")):
         asked = mapping(expression)

@@ -47,7 +47,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from signalbox.check.check import Check, NoParameters
-from signalbox.check.on_one_node import is_pinned, stays_together
+from signalbox.check.on_one_node import node_of, stays_together
 from signalbox.cluster.view import UNKNOWN
 from signalbox.fieldpath import Path, value_at
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
@@ -69,7 +69,9 @@ _DISKS = {
 _ONE_POD = "ReadWriteOncePod"
 _ONE_NODE = frozenset({"ReadWriteOnce", _ONE_POD})
 _CLAIM = "persistentVolumeClaim"
-_VOLCANO_VOLUMES: Path = ("spec", "volumes")
+_VOLCANO = "batch.volcano.sh"
+# `tasks[0].template`: what a task's template stands below its Job's spec.
+_BELOW_JOB = 3
 _MOST_VOLUMES = 256
 
 
@@ -92,10 +94,10 @@ class _Shared:
         if _ONE_POD in self.modes:
             return self.pods > 1
         templates = {template.path: template for template, _, _ in self.mounts if template.pods}.values()
-        pinned = [template for template in templates if is_pinned(template)]
+        nodes = {node for template in templates if (node := node_of(template))}
         # Pods that want to be where others are go where those go.
-        free = sum(one.pods or 0 for one in templates if not is_pinned(one) and not stays_together(one))
-        return free + bool(pinned) > 1
+        free = sum(one.pods or 0 for one in templates if not node_of(one) and not stays_together(one))
+        return free + len(nodes) > 1
 
 
 def run(subject: CheckSubject, parameters: NoParameters) -> Iterator[Problem]:
@@ -103,42 +105,44 @@ def run(subject: CheckSubject, parameters: NoParameters) -> Iterator[Problem]:
     view = subject.view
     if view.pods is not None and view.pods < 2:
         return
-    if view.kind.group == "batch.volcano.sh" and view.kind.kind == "Job":
+    if view.acts_as.group == _VOLCANO:
         yield from islice(_claimed_together(view), _MOST_VOLUMES)
     for shared in islice((one for one in _shared(view) if one.is_torn), _MOST_VOLUMES):
         yield _by_claim(shared) if shared.source == _CLAIM else _by_disk(shared)
 
 
 def _claimed_together(view: WorkloadView) -> Iterator[Problem]:
-    pods = view.pods
-    # Volcano mounts it into all tasks.
-    shared = _Shared(_CLAIM, mounts=[(template, 0, "") for template in view.templates])
-    if pods is None or not shared.is_torn:
-        return
-    for index, volume in enumerate(members(value_at(view.object, _VOLCANO_VOLUMES))):
+    jobs = dict.fromkeys(template.path[:-_BELOW_JOB] for template in view.templates)
+    listed = [(job, index, one) for job in jobs for index, one in enumerate(members(value_at(view.object, (*job, "volumes"))))]
+    for job, index, volume in listed:
         if type(volume) is not dict:
             continue
+        # Volcano mounts it into all tasks.
+        tasks = [(template, index, "") for template in view.templates if template.path[:-_BELOW_JOB] == job]
         where = volume.get("mountPath")
         where = f"at {where}" if type(where) is str and where else f"of volume {index + 1}"
         modes = members(mapping(volume.get("volumeClaim")).get("accessModes"))
-        path: Path = (*_VOLCANO_VOLUMES, index, "volumeClaim", "accessModes")
+        path: Path = (*job, "volumes", index, "volumeClaim", "accessModes")
         fix = Fix("claim what several nodes can mount:", (Edit((*path, 0), "ReadWriteMany"),))
         if not modes:
             name = volume.get("volumeClaimName")
             modes = list(_modes(view, name))
-            path = (*_VOLCANO_VOLUMES, index, "volumeClaimName")
+            path = (*job, "volumes", index, "volumeClaimName")
             fix = _other_claim(name) if modes else Fix()
             seen = Evidence(path, str(name), ", ".join(modes[:4]))
         else:
             seen = Evidence(path, ", ".join(map(str, modes[:4])))
         if not modes or not all(type(mode) is str and mode in _ONE_NODE for mode in modes):
             continue
+        shared = _Shared(_CLAIM, tuple(modes), tasks)
+        if not shared.is_torn:
+            continue
         yield Problem(
-            f"Its {pods} Pods share the claim {where}, which only one node can mount; the Pods on others wait for ever.",
+            f"Its {shared.pods} Pods share the claim {where}, which only one node can mount; the Pods on others wait for ever.",
             (seen,),
             fix,
             key=f"claim/{where.partition(' ')[2]}",
-            amount=pods,
+            amount=shared.pods,
         )
 
 

@@ -12,8 +12,8 @@ from signalbox.review import JsonObject
 
 # The words with which the engine says what it has not been told.
 _USER = "the user who asks"
-# What no option tells: the manifest, or the node that the Pod is placed on.
-_NOBODY_TELLS = ("placeholder", "all devices of a node")
+# What no option tells: the manifest, or the machine that the Pod is placed on.
+_NOBODY_TELLS = ("placeholder", "how many devices", "machine type")
 
 
 def write_report(admission: Admission, note: str, out: Terminal) -> None:

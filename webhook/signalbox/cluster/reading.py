@@ -26,9 +26,9 @@ from signalbox.cluster.objects import (
     VolumeClaim,
 )
 from signalbox.fieldpath import Path
-from signalbox.quantity import Quantity, parse_quantity
+from signalbox.quantity import Quantity, is_placeholder, parse_quantity
 from signalbox.review import JsonObject
-from signalbox.workload.kinds.kind import count, mapping, members
+from signalbox.workload.kinds.kind import mapping, members
 
 UNREAD = "unread"
 """A key of an object of which only the name was kept: it was too large."""
@@ -211,10 +211,12 @@ def _claim(obj: JsonObject, spec: JsonObject, path: Path) -> ResourceClaim:
     requests = []
     for number, request in enumerate(_mappings(devices, "requests", where)[:_MOST_REQUESTS]):
         at: Path = (*where, "requests", number)
+        first = _mappings(request, "firstAvailable", at)[:_MOST_ALTERNATIVES]
         exactly = _mapping(request, "exactly", at)
-        written = _mappings(request, "firstAvailable", at)[:_MOST_ALTERNATIVES] or (exactly or request,)
+        written: list[tuple[JsonObject, Path]] = [(one, (*at, "firstAvailable", index)) for index, one in enumerate(first)]
+        written = written or [(exactly, (*at, "exactly")) if exactly else (request, at)]
         # For looking after devices that others use.
-        alternatives = [_devices(one, at) for one in written if one.get("adminAccess") is not True]
+        alternatives = [_devices(one, place) for one, place in written if one.get("adminAccess") is not True]
         name = request.get("name")
         requests.append(DeviceRequest(name if isinstance(name, str) else "", tuple(alternatives)))
     return ResourceClaim(name_of(obj), tuple(requests))
@@ -224,7 +226,17 @@ def _devices(written: JsonObject, path: Path) -> Devices:
     device_class = written.get("deviceClassName")
     if not isinstance(device_class, str):
         raise UnreadableError((*path, "deviceClassName"), "a text", device_class)
-    return Devices(device_class, None if written.get("allocationMode") == _ALL else count(written.get("count")))
+    return Devices(device_class, None if written.get("allocationMode") == _ALL else _count(written.get("count"), path))
+
+
+def _count(value: Any, path: Path) -> int | None:
+    """A number of devices, 1 where nothing is said; None for a placeholder."""
+    if value is None or is_placeholder(value):
+        return 1 if value is None else None
+    number = parse_quantity(value)
+    if number is None or number < 1 or number.denominator != 1:
+        raise UnreadableError((*path, "count"), "a whole number", value)
+    return int(number)
 
 
 def _name(entry: JsonObject, path: Path) -> str:

@@ -96,8 +96,8 @@ def _some(found: JsonObject, names: tuple[str, ...]) -> JsonObject:
 
 _QUEUES = ("v1beta2", "v1beta1")
 _CLAIMS = ("v1", "v1beta2", "v1beta1", "v1alpha3")
-# What Kubernetes makes of templates and of extended resources, one a Pod (its list of well-known annotations).
-_CLAIMS_OF_PODS = ("resource.kubernetes.io/pod-claim-name", "resource.kubernetes.io/extended-resource-name")
+# What Kubernetes makes of templates and of extended resources, one a Pod (kubernetes ``api/resource/v1``).
+_CLAIMS_OF_PODS = ("resource.kubernetes.io/pod-claim-name", "resource.kubernetes.io/extended-resource-claim")
 
 WATCHED: tuple[WatchedKind, ...] = (
     WatchedKind("", ("v1",), "namespaces", "Namespace", labels=True),
@@ -120,12 +120,17 @@ WATCHED: tuple[WatchedKind, ...] = (
         "trainingruntimes",
         "TrainingRuntime",
         namespaced=True,
-        spec=("mlPolicy", "template"),
+        spec=("mlPolicy", "podGroupPolicy", "template"),
         labels=True,
         room=_ROOM_OF_TENANTS,
     ),
     WatchedKind(
-        TRAINER, ("v1alpha1",), "clustertrainingruntimes", "ClusterTrainingRuntime", spec=("mlPolicy", "template"), labels=True
+        TRAINER,
+        ("v1alpha1",),
+        "clustertrainingruntimes",
+        "ClusterTrainingRuntime",
+        spec=("mlPolicy", "podGroupPolicy", "template"),
+        labels=True,
     ),
     WatchedKind(
         DEVICES,

@@ -20,7 +20,8 @@ _NO_QUANTITY = (0, "0", "")
 PLACEHOLDER = "a placeholder stands there"
 _UNKNOWN_CLAIM = "what a resource claim asks for is not known"
 _ELSEWHERE = "another object says how many"
-_ALL_DEVICES = "a resource claim asks for all devices of a node"
+_BY_MACHINE = "only the machine type says how many"
+_ANY_NUMBER = "how many devices a resource claim asks for is not known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +204,7 @@ def _claimed(
             resource = devices.device_class
             vendors[resource] = devices.vendor
             if devices.count is None:
-                unknown = _ALL_DEVICES
+                unknown = _ANY_NUMBER
             else:
                 running[resource] = running.get(resource, 0) + devices.count
                 of_all[resource] = of_all.get(resource, 0) + devices.count
@@ -232,8 +233,9 @@ def _asked_flatly(
     counted: set[str] = set()
     for asked in template.asked:
         if asked.quantity is None:
-            unknown = unknown or _ELSEWHERE
-            evidence.append(Evidence(asked.path, asked.stands, _ELSEWHERE))
+            why = _BY_MACHINE if asked.stands else _ELSEWHERE
+            unknown = unknown or why
+            evidence.append(Evidence(asked.path, asked.stands, why))
         elif signs.accelerator(asked.resource) is None or asked.resource in counted:
             # Limits come before requests, as for a container.
             continue

@@ -46,8 +46,6 @@ KAITO_INFERENCE_SET = WorkloadKind(
     type="inference",
     type_decides=True,
 )
-_TUNING = replace(KAITO_INFERENCE_SET, kind="Workspace", runs="once", type="fine-tuning", type_decides=False)
-_SERVING = replace(KAITO_INFERENCE_SET, kind="Workspace")
-KAITO_WORKSPACE = replace(
-    _SERVING, templates=lambda root: _workspace(root, ()), wraps=lambda root: _TUNING if _tunes(root) else _SERVING
-)
+_SERVING = replace(KAITO_INFERENCE_SET, kind="Workspace", templates=lambda root: _workspace(root, ()))
+_TUNING = replace(_SERVING, runs="once", type="fine-tuning", type_decides=False)
+KAITO_WORKSPACE = replace(_SERVING, wraps=lambda root: _TUNING if _tunes(root) else _SERVING)

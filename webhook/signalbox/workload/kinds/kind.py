@@ -18,7 +18,7 @@ Runs = Literal["once", "schedule", "forever", "pod", "open"]
 class Asked:
     """Accelerators that one Pod gets by a field of the kind's own (SparkApplication ``executor.gpu``).
 
-    ``quantity`` None: another object says how many, and ``stands`` is what names it.
+    ``quantity`` None: another object says how many, or the type of a machine, which is ``stands``.
     """
 
     path: Path

@@ -19,7 +19,7 @@ def _templates(service: JsonObject) -> tuple[PodTemplate, ...]:
     if isinstance(image.get("repository"), str):
         tag = image.get("tag")
         body["image"] = f"{image['repository']}:{tag}" if isinstance(tag, str) and tag else image["repository"]
-    program = Program(_SPEC, body, gathered={"image": (("spec", "image"),)})
+    program = Program(_SPEC, body)
     pods = product(_replicas(spec), _nodes(mapping(spec.get("multiNode"))))
     return (PodTemplate(_SPEC, {"spec": spec}, pods, inline=True, virtual=True, writable=False, programs=(program,)),)
 
