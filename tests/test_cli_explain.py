@@ -118,6 +118,17 @@ def test_one_setting_and_names_that_disagree_are_shown_as_outvoted(capsys: pytes
     }
 
 
+def test_what_the_user_says_himself_is_not_told_as_left_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    nim = "{apiVersion: apps.nvidia.com/v1alpha1, kind: NIMService, metadata: {name: a}, "
+    nim += "spec: {resources: {limits: {nvidia.com/gpu: 1}}"
+    tolerations = "tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]"
+    (tmp_path / "without.yaml").write_text(f"{nim}}}}}\n")
+    (tmp_path / "with.yaml").write_text(f"{nim}, {tolerations}}}}}\n")
+    without, having = (explained(capsys, str(tmp_path / name))[0]["notInjected"] for name in ("without.yaml", "with.yaml"))
+    assert [text.partition(" ")[0] for text in without] == ["tolerations"]
+    assert having == []
+
+
 def test_what_the_api_server_fills_in_has_no_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pod = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: vllm}]}}\n"
     (tmp_path / "pod.yaml").write_text(pod)

@@ -5,11 +5,14 @@ from dataclasses import dataclass
 from signalbox.cli.rule_outcomes import Injecting
 from signalbox.engine import Setup
 from signalbox.fieldpath import format_path
-from signalbox.inject.plan import Plan, Sourced, merge_injections
+from signalbox.inject.plan import Plan, Sourced, covers, merge_injections
+from signalbox.inject.tolerations import taints_of
 from signalbox.workload.accelerators import TemplateAccelerators, containers_of, holds_accelerators
-from signalbox.workload.kinds.kind import PodTemplate
+from signalbox.workload.kinds.kind import PodTemplate, mapping, members
 from signalbox.workload.priority import named_class
 from signalbox.workload.view import WorkloadView
+
+_GRACE = "terminationGracePeriodSeconds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +56,22 @@ def left_out(setup: Setup, view: WorkloadView, injecting: Injecting) -> tuple[Le
 def _of_template(
     template: PodTemplate, asked: TemplateAccelerators, plan: Plan, view: WorkloadView
 ) -> dict[str, list[Sourced]]:
-    """What injectors would write to a template, by field: what needs accelerators only where it asks for some."""
-    taints = {sign.toleration for sign in view.signs.accelerators}
-    holds = bool(asked.evidence)
+    """What injectors would write to a template that it does not say itself; some only where it asks for accelerators."""
+    holds, spec = bool(asked.evidence), template.spec
+    others = {sign.toleration for sign in view.signs.accelerators} - taints_of(asked, view.signs)
+    own, selected = members(spec.get("tolerations")), mapping(spec.get("nodeSelector"))
+    selector = [sourced for key, sourced in plan.node_selector.items() if key not in selected]
     wanted = {
         "priorityClassName": [plan.priority_class_name]
         if plan.priority_class_name and not named_class(view.object, template, view.kind.priority)[0]
         else [],
-        "tolerations": [one for one in plan.tolerations if holds or one.value.get("key") not in taints],
-        "nodeSelector": list(plan.node_selector.values()) if holds or not view.accelerators.any else [],
-        "terminationGracePeriodSeconds": [plan.termination_grace] if plan.termination_grace else [],
+        "tolerations": [
+            one
+            for one in plan.tolerations
+            if one.value.get("key") not in others and not any(covers(toleration, one.value) for toleration in own)
+        ],
+        "nodeSelector": selector if holds or not view.accelerators.any else [],
+        _GRACE: [plan.termination_grace] if plan.termination_grace and spec.get(_GRACE) is None else [],
         "env": list(plan.env.values()) if holds else [],
     }
     return {name: sources for name, sources in wanted.items() if sources}

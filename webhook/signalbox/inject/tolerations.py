@@ -25,6 +25,7 @@ from signalbox.inject.plan import Plan, covers
 from signalbox.inject.target import Target
 from signalbox.workload.accelerators import TemplateAccelerators
 from signalbox.workload.kinds.kind import members
+from signalbox.workload.signs import Signs
 
 
 def inject(plan: Plan, target: Target) -> None:
@@ -42,7 +43,7 @@ def inject(plan: Plan, target: Target) -> None:
             key = planned.value.get("key")
             if key in accelerator_taints:
                 if asked is None:
-                    asked = _taints(accelerators, target)
+                    asked = taints_of(accelerators, signs)
                 if key not in asked:
                     continue
             present = value_at(target.recorder.object, path)
@@ -54,8 +55,8 @@ def inject(plan: Plan, target: Target) -> None:
             target.append(path, planned.value, planned.by)
 
 
-def _taints(accelerators: TemplateAccelerators, target: Target) -> set[str]:
-    signs = target.view.signs
+def taints_of(accelerators: TemplateAccelerators, signs: Signs) -> set[str]:
+    """The taints of the nodes that have what a template asks for."""
     found = {sign.toleration for resource in accelerators.resources if (sign := signs.accelerator(resource)) is not None}
     # Nodes have their taints whichever way their devices are asked for.
     claimed = set(accelerators.vendors.values())

@@ -17,11 +17,9 @@ NOTHING_SAVED = "nothing is saved"
 ON_THE_WAY = f"{NOTHING_SAVED} on the way"
 _SWITCHED_OFF = ("0", "-1", "no", "false", "none", "off", "never", "null", "")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_OFTEN = frozenset(
-    {"freq", "frequency", "interval", "intervals", "every", "period", "strategy", "step", "steps", "epoch", "epochs"}
-)
-_UNITS = frozenset({"iter", "iters", "iterations", "sec", "secs", "seconds", "minutes", "hours"})
-_FILLERS = frozenset({"n", "per", "by", "model", "models"})
+_FILLERS = frozenset({"per", "by", "model", "models"})
+# A frequency beside others that may save all the same: fairseq saves each epoch though `--save-interval-updates 0`.
+_BESIDE = frozenset({"updates"})
 # Which of them is read, in Megatron and its like: `--ckpt-step 400`.
 _WHICH = "step"
 
@@ -59,6 +57,5 @@ def turned_off(settings: "Iterable[Setting]", signs: Signs) -> "tuple[Setting, s
 def _is_of_saving(name: str, signs: Signs) -> bool:
     words = name_words(name.rpartition(".")[2])
     known = signs.checkpoint
-    if not known.saving.isdisjoint(words):
-        return (known.saving | known.subjects | _OFTEN | _UNITS | _FILLERS).issuperset(words)
-    return (known.subjects | _OFTEN | _UNITS | _FILLERS).issuperset(words) and words[-1] != _WHICH
+    says = (known.saving | known.subjects | known.frequency | _FILLERS) - _BESIDE
+    return says.issuperset(words) and (words[-1] != _WHICH or not known.saving.isdisjoint(words))
