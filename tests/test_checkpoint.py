@@ -18,6 +18,8 @@ def test_checkpoint_is_judged_by_where_it_is_kept(case: dict[str, Any]) -> None:
     assert found.state == case["checkpoint"], found.evidence
     assert found.declared is case.get("declared", False)
     assert found.evidence or found.state == "none"
+    if "finished" in case:
+        assert found.finished_only is case["finished"]
     if "note" in case:
         assert found.evidence[0].note == case["note"]
 

@@ -85,14 +85,12 @@ def run(subject: CheckSubject, parameters: CheckpointParameters) -> list[Problem
         return _unread(view, parameters) if state == "durable" and parameters.unread != "pass" else []
     why, evidence = _interruption(view)
     doubt = "may start over" if state == "unknown" else "would start over"
-    off = next((seen.value for seen in checkpoint.evidence if seen.note.startswith(NOTHING_SAVED)), "")
+    off = next((seen.value for seen in checkpoint.evidence if seen.note == NOTHING_SAVED), "")
     return [
         Problem(
-            f"{why}, and this run {doubt}: {'it saves nothing on the way.' if off else _SEEN[state]}",
+            f"{why}, and this run {doubt}: {'its saving is turned off.' if off else _SEEN[state]}",
             evidence=(*evidence, *checkpoint.evidence),
-            fix=Fix(f"let it save as it goes, where that outlives the Pod: {off} turns that off.")
-            if off
-            else _fix(view, state),
+            fix=_fix(view, state, off),
             key="checkpoint",
             at_most=at_most,
         )
@@ -139,9 +137,12 @@ def _interruption(view: WorkloadView) -> tuple[str, tuple[Evidence, ...]]:
     return "Work of this kind can be interrupted", priority.evidence
 
 
-def _fix(view: WorkloadView, state: str) -> Fix:
+def _fix(view: WorkloadView, state: str, off: str) -> Fix:
     name = view.name.rstrip("-") or view.kind.kind.lower()
     edit = Edit(("metadata", "annotations", CHECKPOINT_URI), f"s3://BUCKET/{name}", to_fill_in=True)
+    if off:
+        text = f"let it save as it goes, where that outlives the Pod ({off} turns that off)"
+        return Fix(f"{text}; where it is saved all the same, declare it:", (edit,))
     if state == "unknown":
         return Fix("say where it goes:", (edit,))
     return Fix("mount a PersistentVolumeClaim where it writes, or write to a bucket and declare it:", (edit,))

@@ -20,6 +20,7 @@ from signalbox.workload.accelerators import template_accelerators
 from signalbox.workload.judgement import Evidence, Judgement
 from signalbox.workload.kinds.kind import PodTemplate, WorkloadKind
 from signalbox.workload.labels import QUEUE_LABEL, SCHEDULER_QUEUE_ANNOTATION, SCHEDULER_QUEUE_LABELS, TYPE_LABEL
+from signalbox.workload.saving_off import NOTHING_SAVED
 from signalbox.workload.type import infer_type
 from signalbox.workload.view import WorkloadView
 
@@ -42,12 +43,17 @@ _CHECKPOINT = {
     "none": "nothing says where progress is saved",
     "unknown": "whether progress is kept cannot be seen from here",
 }
+_OFF = "it is told to save nothing"
 _RESUME = {
     "resumes": "reads it back when it is started again",
     "starts-over": "leaves aside what is there",
     "unsaid": "nothing in the manifest reads it back, though a program may do so by itself",
     "unknown": "what would say so is not in the manifest",
 }
+
+
+def _told_off(checkpoint: Judgement) -> str:
+    return _OFF if any(seen.note == NOTHING_SAVED for seen in checkpoint.evidence) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +156,7 @@ def _facts(view: WorkloadView, places: Places) -> list[Fact]:
             seen(together) if together else (),
         ),
         judged("spot", view.spot, _SPOT[spot]),
-        judged("checkpoint", view.checkpoint, _CHECKPOINT[checkpoint]),
+        judged("checkpoint", view.checkpoint, _told_off(view.checkpoint) or _CHECKPOINT[checkpoint]),
         judged("resume", view.resume, _RESUME[view.resume.state or "unsaid"]),
         Fact("priority", priority.state, _priority_remark(view), seen(*priority.evidence)),
         _queue(view, places),

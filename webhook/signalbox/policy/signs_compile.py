@@ -63,7 +63,7 @@ def compile_signs(documents: Sequence[WorkloadSignsDocument]) -> Signs:
     everywhere = frozenset(name for name, in_all in otherwise if in_all)
     return Signs(
         accelerators=tuple(
-            AcceleratorSign(tuple(entry.resources), entry.vendor, entry.toleration, entry.share)
+            AcceleratorSign(tuple(entry.resources), entry.vendor, entry.toleration, entry.share, entry.percent)
             for spec in newest_first
             for entry in spec.accelerators
         ),

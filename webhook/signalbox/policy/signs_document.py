@@ -35,13 +35,14 @@ class _Entry(_Strict):
 class AcceleratorEntry(_Entry):
     """Extended resources (globs) that are accelerators, and the taint key their nodes usually carry.
 
-    ``share``: an amount of memory or of cores of one device, no count of devices.
+    ``share``: an amount of memory or of cores of one device, no count of devices. ``percent``: hundredths of a device.
     """
 
     vendor: Name
     resources: Names
     toleration: str = ""
     share: bool = False
+    percent: bool = False
 
 
 class DeviceVendorEntry(_Entry):

@@ -6,6 +6,7 @@ init container holds with the sidecars started before it (Kubernetes: "resource 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from signalbox.fieldpath import Path
 from signalbox.quantity import Quantity, is_placeholder, parse_quantity
@@ -218,7 +219,13 @@ def _claimed(
 
 def _devices(asked: dict[str, Quantity], signs: Signs) -> dict[str, Quantity]:
     """Counts of devices: an amount of memory or of cores beside one says how much of each; alone it is a share of one."""
-    shares = [resource for resource in asked if (sign := signs.accelerator(resource)) is not None and sign.share]
+    signs_of = {resource: sign for resource in asked if (sign := signs.accelerator(resource)) is not None}
+    if any(sign.percent for sign in signs_of.values()):
+        asked = {
+            resource: Fraction(quantity, 100) if resource in signs_of and signs_of[resource].percent else quantity
+            for resource, quantity in asked.items()
+        }
+    shares = [resource for resource, sign in signs_of.items() if sign.share]
     if not shares:
         return asked
     counted = {resource: quantity for resource, quantity in asked.items() if resource not in shares}

@@ -5,6 +5,7 @@ reference whose value only the cluster knows (a ConfigMap, the field of a Pod) s
 """
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -19,8 +20,9 @@ _KUBERNETES_REFERENCE = re.compile(r"\$\(([A-Za-z_][\w.-]*+)\)")
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
 _SHELL_OPTION = re.compile(r"[-+][A-Za-z]+\Z")
 # The arguments of the text of `bash -c`, named in it.
-_ARGUMENTS = re.compile(r'"\$@"|\$@|\$\*')
-_BY_NUMBER = re.compile(r"\$\{?[1-9]")
+_ARGUMENTS = re.compile(r'"\$@"|"\$\{@\}"|\$@|\$\{@\}|\$\*')
+_BY_NUMBER = re.compile(r"\$\{?[1-9]|\$\{@:")
+_SHELL_FILE = re.compile(r"(?:\.sh|/[^./]+)\Z")
 _ON_STOP = frozenset({"EXIT", "TERM", "SIGTERM", "INT", "SIGINT", "0", "15", "2"})
 # A script in a script in a script: deeper nesting is no longer somebody's manifest.
 MAX_DEPTH = 3
@@ -218,7 +220,6 @@ def _script(
         document = _started_file(command.words, files, budget) if files and depth < MAX_DEPTH else None
         if document is not None:
             yield from _script(document, path, env, depth + 1, budget, behind, again)
-            continue
         read = Invocation(command.words, path, 0, (), behind, command.document, depth, (), again)
         if is_shell(command.words[0]):
             yield from _unwrapped(read, env, budget)
@@ -234,16 +235,16 @@ def _started_file(words: tuple[str, ...], files: dict[str, str], budget: Budget)
     at = 0
     if is_shell(words[0]) or words[0] in ("source", "."):
         at = next((index for index, word in enumerate(words) if index and word[:1] != "-"), 0)
-    elif "/" not in words[0]:
-        # A bare word is looked for among the programs.
+    elif "/" not in words[0] or not _SHELL_FILE.search(words[0]):
+        # A bare word is looked for among the programs, and a file may be of another language.
         return None
     text = files.get(_bare_path(words[at]))
-    if text is None or _BY_NUMBER.search(text):
-        # Which of its arguments it starts is not followed.
+    if text is None or _BY_NUMBER.search(text) or (text[:2] == "#!" and "sh" not in text.partition("\n")[0]):
+        # Which of its arguments it starts is not followed, nor what is no script of a shell.
         return None
     del files[_bare_path(words[at])]
-    rest = " ".join(words[at + 1 :])
-    return substitute(_ARGUMENTS, text, lambda _: rest, budget) if "$@" in text or "$*" in text else text
+    rest = shlex.join(words[at + 1 :])
+    return substitute(_ARGUMENTS, text, lambda _: rest, budget) if "$" in text else text
 
 
 def _bare_path(path: str) -> str:

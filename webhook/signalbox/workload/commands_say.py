@@ -1,6 +1,6 @@
 """What all that a container starts says together: what trains before the rest, or the server that it ends with."""
 
-from signalbox.workload.answering import probe, serves
+from signalbox.workload.answering import probe
 from signalbox.workload.command import program_name
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.said import PRECEDENCE, Said, Strength
@@ -32,7 +32,7 @@ def by_commands(container: ContainerView, ends: bool, signs: Signs) -> Said | No
         # It serves until it is stopped: whatever stood before it only prepared that.
         return server or best
     called_so = server.strength is not Strength.KNOWN and not best.background
-    if called_so and (ends or not serves(container, signs, probe(container, signs))):
+    if called_so and (ends or probe(container, signs) is None):
         # `python train.py && python serve.py` is training unless something asks it.
         return best
     # A server that comes last in what is to end by itself is no reason to overlook a run before it.
@@ -40,7 +40,7 @@ def by_commands(container: ContainerView, ends: bool, signs: Signs) -> Said | No
 
 
 def _serves_at_last(container: ContainerView, trained: Said | None, signs: Signs) -> bool:
-    """Whether the last of several programs is one that serves, be it a model or a page, or one beside a port or probe."""
+    """Whether the last of several programs is one that serves, be it a model or a page, or one that is probed."""
     last = container.started[-1]
     target = last.target
     if len(container.started) < _SEVERAL or target is None or last.invocation.background or container.said[-1] is trained:
@@ -51,9 +51,9 @@ def _serves_at_last(container: ContainerView, trained: Said | None, signs: Signs
     saying = signs.types.of_module(target.name.lower()) if target.role == "module" else signs.types.of_command(words)
     if saying is not None:
         return saying.says == "inference"
-    # Any other program at the end may be one that only tells of it; a `main.py` behind a port may serve.
+    # Any other program at the end may be one that only tells of it; a `main.py` that answers a probe may serve.
     plain = target.role in ("script", "module") and target.stem.lower() in signs.commands.generic_scripts
-    return plain and not program_name(target.name).endswith(".sh") and serves(container, signs, probe(container, signs))
+    return plain and not program_name(target.name).endswith(".sh") and probe(container, signs) is not None
 
 
 def _serves(said: Said) -> bool:
@@ -61,10 +61,10 @@ def _serves(said: Said) -> bool:
 
 
 def _answers_with(said: Said, container: ContainerView, signs: Signs) -> bool:
-    """Whether what runs a model answers with it: `predict.py` behind a port."""
+    """Whether what runs a model answers with it: `predict.py` that is probed."""
     if said.saying.says != "batch-inference" or said.background or said.strength is Strength.WEAK:
         return False
-    return serves(container, signs, probe(container, signs))
+    return probe(container, signs) is not None
 
 
 def _order(said: Said) -> int:

@@ -39,6 +39,10 @@ def progress_of(container: ContainerView, view: "WorkloadView", workers: Workers
     if container.mounts and are(found, "ephemeral", "none"):
         linked = linked_elsewhere(container, view, told.lost)
         found = found if linked is None else [Found("unknown", linked)]
+    if told.on_the_way is not None and not are(found, "ephemeral", "unknown", "none"):
+        # What is written before the end is lost with the run: only its outcome is kept.
+        kept = [one if one.finished or one.kept != "durable" else one.of_a_finished_model() for one in found]
+        return [*kept, Found("durable", told.on_the_way, finished=True)]
     return found + unread if are(found, "none") else found
 
 

@@ -25,8 +25,10 @@ def vendor_of_class(name: str, cluster: ClusterView, signs: Signs) -> str | None
 def _vendor_by_name(name: str, signs: Signs) -> str | None:
     """The same by the words of a class's name, or of its driver's (``gpu.nvidia.com``, ``dra.net``)."""
     words = name_words(name[:MAX_NAME])
+    accelerates = holds_any(words, signs.accelerator_claims)
     if holds_any(words, signs.other_devices):
-        return NO_ACCELERATOR
-    if not holds_any(words, signs.accelerator_claims):
+        # `h100-sriov` may be either.
+        return None if accelerates else NO_ACCELERATOR
+    if not accelerates:
         return None
     return next((vendor for vendor, theirs in signs.device_vendors if holds_any(words, theirs)), OTHER_VENDOR)

@@ -21,6 +21,7 @@ Role = Literal[
     "unsaved",
     "store-type",
     "off",
+    "off-on-the-way",
     "",
 ]
 ReadBack = Literal["resume", "load", "anew", ""]
@@ -121,7 +122,7 @@ def _role(name: str, whole: str, last: str, signs: CheckpointSigns) -> Role:
         return "switch"
     if whole in signs.unsaved or last in signs.unsaved:
         return "unsaved"
-    if whole in signs.store_types or last in signs.store_types:
+    if whole in signs.store_types:
         return "store-type"
     if whole in signs.uploads or last in signs.uploads:
         return "upload"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.meaning import Meaning, meaning_of
 from signalbox.workload.program_text import saved_in, set_in
-from signalbox.workload.saving_off import turned_off
+from signalbox.workload.saving_off import NOTHING_SAVED, turned_off
 from signalbox.workload.signs import CheckpointSigns, Signs
 from signalbox.workload.started import Started
 from signalbox.workload.storage import LONGEST_PATH
@@ -22,6 +22,7 @@ _CONFIGURATION_FILE = re.compile(r"[^\s=]+\.(?:ya?ml|json|toml|gin|cfg)\Z", re.I
 _SETTING = re.compile(r"[A-Za-z_][\w.]*+=")
 _A_FILE = Meaning(None, None, False, False, False, "configuration")
 _OFF = Meaning(None, None, False, False, False, "off")
+_ON_THE_WAY = Meaning(None, None, False, False, False, "off-on-the-way")
 _WITHOUT_PLACE = ("frequency", "switch", "configuration", "upload", "made-model", "unsaved", "store-type")
 _ASSIGNS = ("export", "declare", "readonly")
 
@@ -39,10 +40,19 @@ def saving_settings(container: "ContainerView", signs: Signs) -> Iterator[Settin
     of_pod = list(_variables(container, given, signs))
     texts = {id(started): list(_in_text(started, folder, container, signs)) for started, folder, _ in told if started.whole}
     off = _turned_off(container, told, texts, of_pod, signs)
-    if told and all(id(started) in off for started, _, _ in told if not _only_assigns(started)) and off:
-        of_pod = []
+    speaks = {id(one): said for one, said in zip(container.started, container.said, strict=True)}
+    training = [id(one) for one, _, _ in told if (said := speaks.get(id(one))) is not None and said.trains]
+    if off and (not training or all(one in off for one in training)):
+        # What other programs write is not what is trained.
+        marks = list(off.values())
+        silent = all(mark[0] is _OFF for mark in marks)
+        yield from marks
+        if silent and (training or len(off) == sum(not _only_assigns(one) for one, _, _ in told)):
+            return
     elif not told and (nothing := turned_off(of_pod, signs)) is not None:
-        of_pod = [_as_off(*nothing)]
+        yield _as_off(*nothing)
+        if nothing[1] == NOTHING_SAVED:
+            return
     yield from of_pod
     # An assignment speaks for what follows it, up to the next of that name.
     assigned: dict[str, Setting] = {}
@@ -54,8 +64,7 @@ def saving_settings(container: "ContainerView", signs: Signs) -> Iterator[Settin
                     yield assigned[name]
                     heard.discard(name)
                 assigned[name] = setting
-        elif id(started) in off:
-            yield off[id(started)]
+        elif id(started) in off and off[id(started)][0] is _OFF:
             continue
         else:
             heard.update(assigned)
@@ -84,6 +93,8 @@ def _turned_off(
 ) -> dict[int, Setting]:
     """Which programs save nothing, by what turns that off: of their own options and texts, or of variables of the Pod."""
     speaks = {id(one): said for one, said in zip(container.started, container.said, strict=True)}
+    # A file that is written may be what any of them is configured by.
+    written = [setting for started, _, _ in told if started.invocation.document for setting in texts.get(id(started), ())]
     found: dict[int, Setting] = {}
     for started, _, options in told:
         said, target = speaks.get(id(started)), started.target
@@ -91,7 +102,10 @@ def _turned_off(
             # Of another tool it turns something else off: `npm install --no-save`.
             continue
         text = texts.get(id(started), ()) if target.role == "code" else ()
-        nothing = turned_off([*of_pod, *dict(options).values(), *text], signs)
+        if any("(" in setting[3].value for setting in text):
+            # It saves by a call of its own, whatever its framework is told.
+            continue
+        nothing = turned_off([*of_pod, *written, *dict(options).values(), *text], signs)
         if nothing is not None:
             found[id(started)] = _as_off(*nothing)
     return found
@@ -99,7 +113,7 @@ def _turned_off(
 
 def _as_off(setting: Setting, note: str) -> Setting:
     seen = setting[3]
-    return _OFF, setting[1], "", Evidence(seen.path, seen.value, note)
+    return _OFF if note == NOTHING_SAVED else _ON_THE_WAY, setting[1], "", Evidence(seen.path, seen.value, note)
 
 
 def _variables(container: "ContainerView", given: set[str], signs: Signs) -> Iterator[Setting]:

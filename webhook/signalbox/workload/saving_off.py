@@ -7,6 +7,7 @@ a frequency every word must be one of saving and how often.
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from signalbox.quantity import is_placeholder
 from signalbox.workload.signs import Signs
 from signalbox.workload.vocabulary import MAX_NAME, name_words, option_name
 
@@ -15,13 +16,17 @@ if TYPE_CHECKING:
 
 NOTHING_SAVED = "nothing is saved"
 ON_THE_WAY = f"{NOTHING_SAVED} on the way"
-_SWITCHED_OFF = ("0", "-1", "no", "false", "none", "off", "never", "null", "")
+_SWITCHED_OFF = ("0", "-1", "no", "false", "none", "off", "never")
+# What is left empty, or to be filled in, turns nothing on or off.
+_UNSAID = ("", "null", "~")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _FILLERS = frozenset({"per", "by", "model", "models"})
 # A frequency beside others that may save all the same: fairseq saves each epoch though `--save-interval-updates 0`.
 _BESIDE = frozenset({"updates"})
 # Which of them is read, in Megatron and its like: `--ckpt-step 400`.
 _WHICH = "step"
+# Groups of settings that are about the run; `viz.save_every` is not.
+_GROUPS = frozenset({"", "trainer", "train", "training", "checkpoint", "checkpointing", "exp_manager", "saver"})
 
 
 def is_off(value: str) -> bool:
@@ -31,31 +36,35 @@ def is_off(value: str) -> bool:
 
 
 def turned_off(settings: "Iterable[Setting]", signs: Signs) -> "tuple[Setting, str] | None":
-    """The setting by which nothing is saved, and what it says in words; None where something is."""
+    """The setting by which nothing is saved, or nothing on the way, and what it says in words; None where something is."""
+    nothing: tuple[Setting, str] | None = None
     never: tuple[Setting, str] | None = None
-    often = False
     for setting in settings:
         meaning, value, _, seen = setting
         role, off = meaning.role, is_off(value)
         name = seen.value[:MAX_NAME].partition("=")[0].partition(" ")[0]
-        if role == "unsaved" and not off:
-            return setting, NOTHING_SAVED
-        if role == "switch" and "/" not in value:
-            if off:
-                return setting, NOTHING_SAVED
-            # `--save_strategy epoch`
-            often = often or "strategy" in name_words(name)
-        elif role == "output" and value.lower() == "false" and option_name(name) == "save":
-            return setting, NOTHING_SAVED
+        if value.lower() in _UNSAID or is_placeholder(value):
+            continue
+        if (role == "unsaved" and not off) or (role == "output" and value.lower() == "false" and option_name(name) == "save"):
+            nothing = nothing or (setting, NOTHING_SAVED)
+        elif role == "switch" and "/" not in value:
+            if not off:
+                # `--save_strategy epoch`; NeMo turns Lightning's own saving off and brings another.
+                return None
+            nothing = nothing or (setting, NOTHING_SAVED)
         elif role == "frequency":
-            often = often or not off
-            if off and never is None and _is_of_saving(name, signs):
+            if not off:
+                return None
+            if never is None and _is_of_saving(name, signs):
                 never = setting, ON_THE_WAY
-    return None if often else never
+    return nothing or never
 
 
 def _is_of_saving(name: str, signs: Signs) -> bool:
-    words = name_words(name.rpartition(".")[2])
+    group, _, last = option_name(name).rpartition(".")
+    if group not in _GROUPS:
+        return False
+    words = name_words(last)
     known = signs.checkpoint
     says = (known.saving | known.subjects | known.frequency | _FILLERS) - _BESIDE
     return says.issuperset(words) and (words[-1] != _WHICH or not known.saving.isdisjoint(words))

@@ -60,15 +60,19 @@ class Told:
         self.lost: list[str] = []
         self.unread: list[Found] = []
         self._find: Find | None = None
+        schemes = view.signs.checkpoint.schemes - view.signs.checkpoint.rooted_schemes
         self.stored = any(
-            meaning.role == "store-type" and value.lower() in view.signs.checkpoint.schemes
-            for meaning, value, _, _ in container.saving
+            meaning.role == "store-type" and value.lower() in schemes for meaning, value, _, _ in container.saving
         )
+        # What says that nothing is saved before the end.
+        self.on_the_way: Evidence | None = None
         off: Found | None = None
         for meaning, value, folder, seen in container.saving:
             role = meaning.role
             if role == "off":
                 off = off or Found("none", seen)
+            elif role == "off-on-the-way":
+                self.on_the_way = seen
             # A switch may bring the place along: `--save-checkpoint runs/last.pt`.
             elif role == "frequency" or (role == "switch" and "/" not in value):
                 self.saves = self.saves or not is_off(value)

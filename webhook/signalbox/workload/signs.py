@@ -27,13 +27,14 @@ def glob(pattern: str) -> re.Pattern[str]:
 class AcceleratorSign:
     """Resource names that are accelerators. ``toleration`` is the taint key its nodes usually carry.
 
-    ``share``: its quantity is an amount of one device's memory or cores.
+    ``share``: its quantity is an amount of one device's memory or cores. ``percent``: it is in hundredths of a device.
     """
 
     resources: tuple[str, ...]
     vendor: str
     toleration: str = ""
     share: bool = False
+    percent: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,7 @@ def heard(view: "WorkloadView") -> Iterator[Heard]:
 
 def _is_served(container: ContainerView, said: Said | None, signs: Signs) -> bool:
     """Whether a container plainly serves: by what it runs, or because somebody asks it over HTTP."""
-    if container.role != "container" or said is None or said.saying.says != "inference":
+    if container.role != "container" or not container.accelerated or said is None or said.saying.says != "inference":
         return False
     return said.strength >= Strength.NAMED or probe(container, signs) is not None
 
