@@ -13,6 +13,7 @@ import yaml
 
 from .binaries import ensure
 from .cluster import Cluster
+from .objects import job_set
 from .processes import Process, free_ports
 from .programs import JOBSET, KUEUE
 from .progress import say
@@ -50,8 +51,15 @@ def start_jobset(cluster: Cluster) -> Process:
     }
     process = _run(cluster, folder / "jobset", configuration, "jobset-system", "jobset-controller-manager", [])
     _wait(process, health)
+    # It says that it is ready before it has registered its webhooks.
+    eventually(lambda: _takes_a_job_set(cluster), "JobSet's webhooks answer", READY_SECONDS)
     say(f"JobSet ready after {time.monotonic() - began:.1f} s")
     return process
+
+
+def _takes_a_job_set(cluster: Cluster) -> bool:
+    # In a namespace that Signalbox is not asked about.
+    return cluster.kubectl.apply(job_set("ready", "kube-system"), arguments=("--dry-run=server",)).code == 0
 
 
 def start_kueue(cluster: Cluster) -> Process:
