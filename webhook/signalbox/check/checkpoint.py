@@ -7,7 +7,7 @@ refuses. A checkpoint that nothing reads back (no `--resume`, no load from where
 saves nothing either, but a program may do that by itself, so it never refuses: `unread` says whether that passes, is noted
 (recorded, shown by `explain` and in reports) or warned of. Where all that outlives the Pod is the folder of the finished
 model (`MODEL_DIR=/model` on a volume), and nothing says that progress is saved on the way, it warns, unless `unread` is
-`pass`.
+`pass`; so it does where saving is told to happen never (`save_freq=-1`). A run that is told to save nothing at all is refused.
 
 Rule:
     check: checkpoint
@@ -51,7 +51,7 @@ from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.policy.mode import Mode
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.labels import CHECKPOINT_URI
-from signalbox.workload.saving_off import NOTHING_SAVED
+from signalbox.workload.saving_off import NOTHING_SAVED, ON_THE_WAY
 from signalbox.workload.view import WorkloadView
 
 
@@ -104,7 +104,11 @@ def _unread(view: WorkloadView, parameters: CheckpointParameters) -> list[Proble
     if resume.state not in ("unsaid", "starts-over") and not finished:
         return []
     why, evidence = _interruption(view)
-    if finished:
+    never = next((seen.value for seen in view.checkpoint.evidence if seen.note == ON_THE_WAY), "")
+    if never:
+        message = f"{why}, and this run saves nothing before its end: {never} turns that off."
+        fix = Fix("let it save every so often, where that outlives the Pod.")
+    elif finished:
         message = f"{why}, and only its finished model is seen to outlive the Pod; its program may save its progress too."
         fix = Fix("if it does not, let it save where that outlives the Pod (--output_dir, or what its framework calls it).")
     elif resume.state == "starts-over":
