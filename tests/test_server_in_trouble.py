@@ -160,18 +160,21 @@ def test_a_server_that_is_told_to_end_while_it_waits_for_the_cluster_ends(tmp_pa
         with serving(fake, tmp_path):
             pass
         fake.fail(503, times=100_000)
+        # Its own, for the server that wrote the files may have left its status, ended at its start as it was.
+        own = tmp_path / "own"
+        own.mkdir()
         started = [sys.executable, "-c", "import sys; from signalbox.cli.main import main; sys.exit(main())", "serve"]
         files = ["--cert", tmp_path / "tls.crt", "--key", tmp_path / "tls.key", "--kubeconfig", tmp_path / "kubeconfig"]
         ports = ["--port", "0", "--metrics-port", "0", "--watch-cluster", "--cluster-wait", "60"]
         command = [*started, *map(str, files), *ports, "--policies", str(tmp_path / "policies")]
-        process = subprocess.Popen(command, env=environment(tmp_path), stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(command, env=environment(own), stderr=subprocess.DEVNULL)
         try:
-            wait_for(lambda: list(tmp_path.glob("signalbox-*/status")))
+            wait_for(lambda: list(own.glob("signalbox-*/status")))
             process.send_signal(signal.SIGTERM)
             assert process.wait(10) == 0
         finally:
             process.kill()
-    assert not list(tmp_path.glob("signalbox-*"))
+    assert not list(own.glob("signalbox-*"))
 
 
 def test_what_is_not_known_of_the_cluster_is_told_where_readiness_is_asked(tmp_path: Path) -> None:
