@@ -55,13 +55,14 @@ from signalbox.workload.containers import ContainerView
 from signalbox.workload.distributed import may_be_fewer, told_to_meet
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import count, mapping, members
+from signalbox.workload.kinds.volcanotasks import GROUP as VOLCANO
+from signalbox.workload.kinds.volcanotasks import job_spec
 from signalbox.workload.labels import QUEUE_LABEL
 from signalbox.workload.view import WorkloadView
 from signalbox.workload.vocabulary import MAX_NAME, name_words
 
 # Always started whole (Kaiwo, Run:ai), or whose Pods need not meet (Spark's executors, trials).
 _NOT_ASKED = frozenset({"kaiwo.silogen.ai", "run.ai", "sparkoperator.k8s.io"})
-_VOLCANO = "batch.volcano.sh"
 _JOB_SET = "jobset.x-k8s.io"
 # What tells a Pod of a JobSet its number (jobset ``api/jobset/v1alpha2``, and the completion index of its Job).
 _NUMBERS = ("JOB_INDEX", "JOB_GLOBAL_INDEX", "JOB_COMPLETION_INDEX")
@@ -112,7 +113,7 @@ def run(subject: CheckSubject, parameters: GangParameters) -> list[Problem]:
     pods = _gpu_pods(view) if _looks_at(view) else None
     if pods is None or pods < 2:
         return []
-    if view.acts_as.group == _VOLCANO:
+    if view.acts_as.group == VOLCANO:
         # Started whole, unless it says otherwise. That it makes several Pods does not tell that they meet.
         return _too_small(view, pods) if _meets_in_volcano(view) else []
     asked = list(_asked(view))
@@ -199,7 +200,7 @@ def _starts_whole(view: WorkloadView, parameters: GangParameters) -> bool:
 
 
 def _meets_in_volcano(view: WorkloadView) -> bool:
-    jobs = dict.fromkeys(template.path[:-3] for template in view.templates)
+    jobs = dict.fromkeys(map(job_spec, view.templates))
     plugins = [mapping(value_at(view.object, (*job, "plugins"))) for job in jobs]
     return any(name in said for said in plugins for name in _MEETING_PLUGINS) or told_to_meet(view)
 
@@ -220,8 +221,8 @@ def _too_small(view: WorkloadView, pods: int) -> list[Problem]:
 
 def _least(view: WorkloadView) -> Iterator[tuple[Path, object]]:
     """Where it is said how many Pods a group starts with, and what."""
-    if view.acts_as.group == _VOLCANO:
-        for job in dict.fromkeys(template.path[:-3] for template in view.templates):
+    if view.acts_as.group == VOLCANO:
+        for job in dict.fromkeys(map(job_spec, view.templates)):
             path: Path = (*job, _LEAST)
             # Left out it is the sum of what the tasks say (volcano ``pkg/webhooks/admission/jobs/mutate``).
             yield path, value_at(view.object, path) or _of_tasks(view, job)

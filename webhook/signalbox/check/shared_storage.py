@@ -53,6 +53,8 @@ from signalbox.fieldpath import Path, value_at
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import PodTemplate, mapping, members
+from signalbox.workload.kinds.volcanotasks import GROUP as VOLCANO
+from signalbox.workload.kinds.volcanotasks import job_spec
 from signalbox.workload.view import WorkloadView
 
 # Volume sources that are a disk of one node at a time, and what says which disk (kubernetes core/v1).
@@ -69,9 +71,6 @@ _DISKS = {
 _ONE_POD = "ReadWriteOncePod"
 _ONE_NODE = frozenset({"ReadWriteOnce", _ONE_POD})
 _CLAIM = "persistentVolumeClaim"
-_VOLCANO = "batch.volcano.sh"
-# `tasks[0].template`: what a task's template stands below its Job's spec.
-_BELOW_JOB = 3
 _MOST_VOLUMES = 256
 
 
@@ -105,20 +104,20 @@ def run(subject: CheckSubject, parameters: NoParameters) -> Iterator[Problem]:
     view = subject.view
     if view.pods is not None and view.pods < 2:
         return
-    if view.acts_as.group == _VOLCANO:
+    if view.acts_as.group == VOLCANO:
         yield from islice(_claimed_together(view), _MOST_VOLUMES)
     for shared in islice((one for one in _shared(view) if one.is_torn), _MOST_VOLUMES):
         yield _by_claim(shared) if shared.source == _CLAIM else _by_disk(shared)
 
 
 def _claimed_together(view: WorkloadView) -> Iterator[Problem]:
-    jobs = dict.fromkeys(template.path[:-_BELOW_JOB] for template in view.templates)
+    jobs = dict.fromkeys(map(job_spec, view.templates))
     listed = [(job, index, one) for job in jobs for index, one in enumerate(members(value_at(view.object, (*job, "volumes"))))]
     for job, index, volume in listed:
         if type(volume) is not dict:
             continue
         # Volcano mounts it into all tasks.
-        tasks = [(template, index, "") for template in view.templates if template.path[:-_BELOW_JOB] == job]
+        tasks = [(template, index, "") for template in view.templates if job_spec(template) == job]
         where = volume.get("mountPath")
         where = f"at {where}" if type(where) is str and where else f"of volume {index + 1}"
         modes = members(mapping(volume.get("volumeClaim")).get("accessModes"))

@@ -19,6 +19,11 @@ def _tasks(root: JsonObject, spec: Path) -> Iterator[tuple[Path, JsonObject]]:
             yield (*spec, "tasks", index), task
 
 
+def job_spec(template: PodTemplate) -> Path:
+    """Where the Job spec stands that the template of a task belongs to: above ``tasks[0].template``."""
+    return template.path[:-3]
+
+
 def task_templates(root: JsonObject, spec: Path) -> tuple[PodTemplate, ...]:
     """The templates of the Job spec at ``spec``."""
     found = []
