@@ -28,6 +28,8 @@ _ASSIGNS = ("export", "declare", "readonly")
 
 Setting = tuple[Meaning, str, str, Evidence]
 """A meaning, its value, the folder it is relative to and the evidence."""
+_Told = tuple[Started, str, tuple[tuple[str, Setting], ...]]
+"""A program, the folder it runs in, and what it is told by the names of its options."""
 
 
 def saving_settings(container: "ContainerView", signs: Signs) -> Iterator[Setting]:
@@ -36,12 +38,12 @@ def saving_settings(container: "ContainerView", signs: Signs) -> Iterator[Settin
     Of one name the last word counts: an option before an assignment in a script, and that before a variable of the Pod.
     """
     told = [(started, folder, tuple(_options(started, folder))) for started, folder in _that_may_train(container, signs)]
-    given = _given(container, told)
+    trains = {id(one) for one, said in zip(container.started, container.said, strict=True) if said is not None and said.trains}
+    given = _given(told, trains)
     of_pod = list(_variables(container, given, signs))
     texts = {id(started): list(_in_text(started, folder, container, signs)) for started, folder, _ in told if started.whole}
-    off = _turned_off(container, told, texts, of_pod, signs)
-    speaks = {id(one): said for one, said in zip(container.started, container.said, strict=True)}
-    training = [id(one) for one, _, _ in told if (said := speaks.get(id(one))) is not None and said.trains]
+    off = _turned_off(told, trains, texts, of_pod, signs)
+    training = [id(one) for one, _, _ in told if id(one) in trains]
     if off and (not training or all(one in off for one in training)):
         # What other programs write is not what is trained.
         marks = list(off.values())
@@ -85,20 +87,15 @@ def _in_text(started: Started, folder: str, container: "ContainerView", signs: S
 
 
 def _turned_off(
-    container: "ContainerView",
-    told: Sequence[tuple[Started, str, tuple[tuple[str, Setting], ...]]],
-    texts: Mapping[int, list[Setting]],
-    of_pod: list[Setting],
-    signs: Signs,
+    told: Sequence[_Told], trains: set[int], texts: Mapping[int, list[Setting]], of_pod: list[Setting], signs: Signs
 ) -> dict[int, Setting]:
     """Which programs save nothing, by what turns that off: of their own options and texts, or of variables of the Pod."""
-    speaks = {id(one): said for one, said in zip(container.started, container.said, strict=True)}
     # A file that is written may be what any of them is configured by.
     written = [setting for started, _, _ in told if started.invocation.document for setting in texts.get(id(started), ())]
     found: dict[int, Setting] = {}
     for started, _, options in told:
-        said, target = speaks.get(id(started)), started.target
-        if _only_assigns(started) or target is None or (target.role == "program" and not (said is not None and said.trains)):
+        target = started.target
+        if _only_assigns(started) or target is None or (target.role == "program" and id(started) not in trains):
             # Of another tool it turns something else off: `npm install --no-save`.
             continue
         text = texts.get(id(started), ()) if target.role == "code" else ()
@@ -130,10 +127,9 @@ def _variables(container: "ContainerView", given: set[str], signs: Signs) -> Ite
             yield meaning, value, "", Evidence(path, f"{name}={value}")
 
 
-def _given(container: "ContainerView", told: Sequence[tuple[Started, str, tuple[tuple[str, Setting], ...]]]) -> set[str]:
+def _given(told: Sequence[_Told], trains: set[int]) -> set[str]:
     """The names that variables of the Pod do not speak for: a script assigns them, or what trains has them as options."""
     programs = [started for started, _, _ in told if not _only_assigns(started)]
-    trains = {id(one) for one, said in zip(container.started, container.said, strict=True) if said is not None and said.trains}
     return {
         name
         for started, _, options in told
