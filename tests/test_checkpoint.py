@@ -127,6 +127,33 @@ def test_nobody_is_told_of_it_where_a_policy_lets_it_pass() -> None:
     assert _asked(_spot_job("team", ["--model-dir=/models"]), unread="pass").findings == ()
 
 
+@pytest.mark.parametrize(
+    ("args", "instead"),
+    [
+        (["--save_strategy", "no"], "write --save_strategy epoch instead of --save_strategy no"),
+        (["trainer.enable_checkpointing=False"], "write trainer.enable_checkpointing=True instead of"),
+        (["--enable-checkpoint=0"], "write --enable-checkpoint=1 instead of"),
+        (["--no-save"], "leave --no-save out"),
+        (["--no-save-checkpoints=true"], "leave --no-save-checkpoints out"),
+        (["--save_strategy=never"], "write --save_strategy=epoch instead of"),
+        (["--do_save=never"], "--do_save=never turns that off"),
+    ],
+)
+def test_spot_job_that_is_told_to_save_nothing_is_refused_and_told_what_to_write_instead(args: list[str], instead: str) -> None:
+    outcome = _asked(_spot_job("team", ["--output_dir=/models", *args]))
+    assert not outcome.response.allowed
+    (found,) = outcome.findings
+    assert "its saving is turned off" in found.message
+    assert found.fix is not None
+    assert f"({instead}" in found.fix.text
+
+
+def test_spot_job_that_is_told_to_save_nothing_before_its_end_is_warned() -> None:
+    (found,) = _asked(_spot_job("team", ["--output_dir=/models", "--save_freq=-1"])).findings
+    assert found.mode is Mode.WARN
+    assert "saves nothing before its end: --save_freq=-1 turns that off" in found.message
+
+
 @pytest.mark.parametrize("gpus", [0, 1])
 def test_spot_job_with_a_folder_of_models_that_nothing_names_is_warned(gpus: int) -> None:
     outcome = _asked(_spot_job("team", [], gpus))

@@ -51,7 +51,7 @@ from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.policy.mode import Mode
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.labels import CHECKPOINT_URI
-from signalbox.workload.saving_off import NOTHING_SAVED, ON_THE_WAY
+from signalbox.workload.saving_off import instead_of
 from signalbox.workload.view import WorkloadView
 
 
@@ -85,7 +85,7 @@ def run(subject: CheckSubject, parameters: CheckpointParameters) -> list[Problem
         return _unread(view, parameters) if state == "durable" and parameters.unread != "pass" else []
     why, evidence = _interruption(view)
     doubt = "may start over" if state == "unknown" else "would start over"
-    off = next((seen.value for seen in checkpoint.evidence if seen.note == NOTHING_SAVED), "")
+    off = checkpoint.saving_off.value if checkpoint.saving_off else ""
     return [
         Problem(
             f"{why}, and this run {doubt}: {'its saving is turned off.' if off else _SEEN[state]}",
@@ -104,9 +104,9 @@ def _unread(view: WorkloadView, parameters: CheckpointParameters) -> list[Proble
     if resume.state not in ("unsaid", "starts-over") and not finished:
         return []
     why, evidence = _interruption(view)
-    never = next((seen.value for seen in view.checkpoint.evidence if seen.note == ON_THE_WAY), "")
-    if never:
-        message = f"{why}, and this run saves nothing before its end: {never} turns that off."
+    never = view.checkpoint.saving_off
+    if never is not None:
+        message = f"{why}, and this run saves nothing before its end: {never.value} turns that off."
         fix = Fix("let it save every so often, where that outlives the Pod.")
     elif finished:
         message = f"{why}, and only its finished model is seen to outlive the Pod; its program may save its progress too."
@@ -145,7 +145,7 @@ def _fix(view: WorkloadView, state: str, off: str) -> Fix:
     name = view.name.rstrip("-") or view.kind.kind.lower()
     edit = Edit(("metadata", "annotations", CHECKPOINT_URI), f"s3://BUCKET/{name}", to_fill_in=True)
     if off:
-        text = f"let it save as it goes, where that outlives the Pod ({off} turns that off)"
+        text = f"let it save as it goes, where that outlives the Pod ({instead_of(off)})"
         return Fix(f"{text}; where it is saved all the same, declare it:", (edit,))
     if state == "unknown":
         return Fix("say where it goes:", (edit,))

@@ -20,7 +20,6 @@ from signalbox.workload.accelerators import template_accelerators
 from signalbox.workload.judgement import Evidence, Judgement
 from signalbox.workload.kinds.kind import PodTemplate, WorkloadKind
 from signalbox.workload.labels import QUEUE_LABEL, SCHEDULER_QUEUE_ANNOTATION, SCHEDULER_QUEUE_LABELS, TYPE_LABEL
-from signalbox.workload.saving_off import NOTHING_SAVED
 from signalbox.workload.type import infer_type
 from signalbox.workload.view import WorkloadView
 
@@ -50,10 +49,6 @@ _RESUME = {
     "unsaid": "nothing in the manifest reads it back, though a program may do so by itself",
     "unknown": "what would say so is not in the manifest",
 }
-
-
-def _told_off(checkpoint: Judgement) -> str:
-    return _OFF if any(seen.note == NOTHING_SAVED for seen in checkpoint.evidence) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +139,7 @@ def _facts(view: WorkloadView, places: Places) -> list[Fact]:
     kind, accelerators, priority = view.kind, view.accelerators, view.priority
     together = view.distributed_by
     spot, checkpoint = view.spot.state or "no", view.checkpoint.state or "none"
+    told_off = checkpoint == "none" and view.checkpoint.saving_off is not None
     return [
         Fact("kind", kind.text, _RUNS[view.acts_as.runs], seen(Evidence(("kind",), kind.kind))),
         Fact("accelerators", accelerators.any, "", seen(*accelerators.evidence)),
@@ -156,7 +152,7 @@ def _facts(view: WorkloadView, places: Places) -> list[Fact]:
             seen(together) if together else (),
         ),
         judged("spot", view.spot, _SPOT[spot]),
-        judged("checkpoint", view.checkpoint, _told_off(view.checkpoint) or _CHECKPOINT[checkpoint]),
+        judged("checkpoint", view.checkpoint, _OFF if told_off else _CHECKPOINT[checkpoint]),
         judged("resume", view.resume, _RESUME[view.resume.state or "unsaid"]),
         Fact("priority", priority.state, _priority_remark(view), seen(*priority.evidence)),
         _queue(view, places),

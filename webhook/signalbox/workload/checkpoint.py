@@ -6,6 +6,7 @@ beside an output is read, and where one replica saves for all, what only the oth
 """
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from signalbox.quantity import is_placeholder
@@ -55,8 +56,12 @@ def infer_checkpoint(view: "WorkloadView") -> Judgement:
         return _NONE
     kept = min((one.kept for one in found), key=BEST.index)
     best = [one for one in found if one.kept == kept]
-    finished_only = all(one.finished for one in best)
-    return Judgement(kept, tuple([one.seen for one in best[:_MAX_EVIDENCE]]), finished_only=finished_only)
+    return Judgement(
+        kept,
+        tuple([one.seen for one in best[:_MAX_EVIDENCE]]),
+        finished_only=all(one.finished for one in best),
+        saving_off=next((one.seen for one in best if one.off), None),
+    )
 
 
 def _declared(view: "WorkloadView") -> Judgement | None:
@@ -77,7 +82,7 @@ def _declared(view: "WorkloadView") -> Judgement | None:
         seen = infer_checkpoint(view)
         if seen.state == "none":
             return Judgement("unknown", (note,), declared=True)
-        return Judgement(seen.state, (*seen.evidence, note), finished_only=seen.finished_only)
+        return replace(seen, evidence=(*seen.evidence, note))
     return None
 
 

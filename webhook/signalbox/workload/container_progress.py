@@ -42,7 +42,7 @@ def progress_of(container: ContainerView, view: "WorkloadView", workers: Workers
     if told.on_the_way is not None and not are(found, "ephemeral", "unknown", "none"):
         # What is written before the end is lost with the run: only its outcome is kept.
         kept = [one if one.finished or one.kept != "durable" else one.of_a_finished_model() for one in found]
-        return [*kept, Found("durable", told.on_the_way, finished=True)]
+        return [*kept, Found("durable", told.on_the_way, finished=True, off=True)]
     return found + unread if are(found, "none") else found
 
 

@@ -40,7 +40,8 @@ class Judgement:
     """What the workload was found to be (``state``), why, and whether the user said so with a label of ours.
 
     ``thin``: it rests on what somebody called it, which is enough to warn and to label, and not to refuse.
-    ``finished_only``, of a checkpoint: all that is seen to be kept is the finished model.
+    ``finished_only``, of a checkpoint: all that is seen to be kept is the finished model. ``saving_off``: what tells the run
+    to save nothing, or, where its outcome is kept, nothing before its end.
     """
 
     state: str | None
@@ -48,3 +49,4 @@ class Judgement:
     declared: bool = False
     thin: bool = False
     finished_only: bool = False
+    saving_off: Evidence | None = None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.meaning import Meaning, meaning_of
 from signalbox.workload.program_text import saved_in, set_in
-from signalbox.workload.saving_off import NOTHING_SAVED, turned_off
+from signalbox.workload.saving_off import SavingOff, turned_off
 from signalbox.workload.signs import CheckpointSigns, Signs
 from signalbox.workload.started import Started
 from signalbox.workload.storage import LONGEST_PATH
@@ -52,8 +52,8 @@ def saving_settings(container: "ContainerView", signs: Signs) -> Iterator[Settin
         if silent and (training or len(off) == sum(not _only_assigns(one) for one, _, _ in told)):
             return
     elif not told and (nothing := turned_off(of_pod, signs)) is not None:
-        yield _as_off(*nothing)
-        if nothing[1] == NOTHING_SAVED:
+        yield _as_off(nothing)
+        if not nothing.on_the_way:
             return
     yield from of_pod
     # An assignment speaks for what follows it, up to the next of that name.
@@ -104,13 +104,15 @@ def _turned_off(
             continue
         nothing = turned_off([*of_pod, *written, *dict(options).values(), *text], signs)
         if nothing is not None:
-            found[id(started)] = _as_off(*nothing)
+            found[id(started)] = _as_off(nothing)
     return found
 
 
-def _as_off(setting: Setting, note: str) -> Setting:
-    seen = setting[3]
-    return _OFF if note == NOTHING_SAVED else _ON_THE_WAY, setting[1], "", Evidence(seen.path, seen.value, note)
+def _as_off(off: SavingOff) -> Setting:
+    _, value, _, seen = off.setting
+    if off.on_the_way:
+        return _ON_THE_WAY, value, "", Evidence(seen.path, seen.value, "nothing is saved on the way")
+    return _OFF, value, "", Evidence(seen.path, seen.value, "nothing is saved")
 
 
 def _variables(container: "ContainerView", given: set[str], signs: Signs) -> Iterator[Setting]:

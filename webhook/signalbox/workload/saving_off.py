@@ -4,8 +4,9 @@ A setting of something else that is zero says nothing (``--save_image_every 0``,
 a frequency every word must be one of saving and how often.
 """
 
+import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from signalbox.quantity import is_placeholder
 from signalbox.workload.signs import Signs
@@ -14,9 +15,10 @@ from signalbox.workload.vocabulary import MAX_NAME, name_words, option_name
 if TYPE_CHECKING:
     from signalbox.workload.saving import Setting
 
-NOTHING_SAVED = "nothing is saved"
-ON_THE_WAY = f"{NOTHING_SAVED} on the way"
 _SWITCHED_OFF = ("0", "-1", "no", "false", "none", "off", "never")
+_ON = {"0": "1", "no": "yes", "false": "true", "off": "on"}
+_TAKES_BACK = frozenset({"no", "nosave", "disable", "skip"})
+_SETTING = re.compile(r"([^=:\s]+)(=|:\s*+|\s++)(\S+)\Z")
 # What is left empty, or to be filled in, turns nothing on or off.
 _UNSAID = ("", "null", "~")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -29,16 +31,23 @@ _WHICH = "step"
 _GROUPS = frozenset({"", "trainer", "train", "training", "checkpoint", "checkpointing", "exp_manager", "saver"})
 
 
+class SavingOff(NamedTuple):
+    """The setting by which nothing is saved; ``on_the_way``: nothing before the end."""
+
+    setting: "Setting"
+    on_the_way: bool
+
+
 def is_off(value: str) -> bool:
     """Whether a value turns something off, with the unit it may have: ``0ep``, ``-1``, ``none``."""
     value = value.lower()
     return value in _SWITCHED_OFF or value.rstrip(_LETTERS) in ("0", "-1")
 
 
-def turned_off(settings: "Iterable[Setting]", signs: Signs) -> "tuple[Setting, str] | None":
-    """The setting by which nothing is saved, or nothing on the way, and what it says in words; None where something is."""
-    nothing: tuple[Setting, str] | None = None
-    never: tuple[Setting, str] | None = None
+def turned_off(settings: "Iterable[Setting]", signs: Signs) -> SavingOff | None:
+    """The setting by which nothing is saved, or nothing on the way; None where something is."""
+    nothing: SavingOff | None = None
+    never: SavingOff | None = None
     for setting in settings:
         meaning, value, _, seen = setting
         role, off = meaning.role, is_off(value)
@@ -46,18 +55,32 @@ def turned_off(settings: "Iterable[Setting]", signs: Signs) -> "tuple[Setting, s
         if value.lower() in _UNSAID or is_placeholder(value):
             continue
         if (role == "unsaved" and not off) or (role == "output" and value.lower() == "false" and option_name(name) == "save"):
-            nothing = nothing or (setting, NOTHING_SAVED)
+            nothing = nothing or SavingOff(setting, on_the_way=False)
         elif role == "switch" and "/" not in value:
             if not off:
                 # `--save_strategy epoch`; NeMo turns Lightning's own saving off and brings another.
                 return None
-            nothing = nothing or (setting, NOTHING_SAVED)
+            nothing = nothing or SavingOff(setting, on_the_way=False)
         elif role == "frequency":
             if not off:
                 return None
             if never is None and _is_of_saving(name, signs):
-                never = setting, ON_THE_WAY
+                never = SavingOff(setting, on_the_way=True)
     return nothing or never
+
+
+def instead_of(shown: str) -> str:
+    """What to write in place of a setting that turns saving off, in its own spelling: ``--save_strategy=no``."""
+    setting = _SETTING.match(shown)
+    name, sign, value = setting.groups() if setting is not None else (shown, "", "")
+    words = name_words(name)
+    if not _TAKES_BACK.isdisjoint(words):
+        return f"leave {name} out"
+    # Who chooses when to save has no `yes`: transformers takes `steps` or `epoch`.
+    on = "epoch" if words[-1:] == ["strategy"] else _ON.get(value.lower(), "")
+    if not on:
+        return f"{shown} turns that off"
+    return f"write {name}{sign}{on.capitalize() if value.istitle() else on} instead of {shown}"
 
 
 def _is_of_saving(name: str, signs: Signs) -> bool:

@@ -70,7 +70,7 @@ class Told:
         for meaning, value, folder, seen in container.saving:
             role = meaning.role
             if role == "off":
-                off = off or Found("none", seen)
+                off = off or Found("none", seen, off=True)
             elif role == "off-on-the-way":
                 self.on_the_way = seen
             # A switch may bring the place along: `--save-checkpoint runs/last.pt`.
