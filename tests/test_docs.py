@@ -6,7 +6,9 @@ from pathlib import Path
 import click
 import yaml
 
+from signalbox.check.table import CHECKS
 from signalbox.cli.main import cli
+from signalbox.configuration import load_setup, shipped_policies
 from signalbox.policy.kind_document import KindSpec, WorkloadKindDocument, compile_kind
 from tests.audit_docs import PAGE as AUDIT_PAGE
 from tests.audit_docs import audit_page
@@ -54,6 +56,19 @@ def test_the_page_of_kinds_has_every_key_of_a_kind_of_ones_own_and_an_example_th
     assert compile_kind(WorkloadKindDocument.model_validate(yaml.safe_load(example))).text == "Sweep.lab.example.com"
     rows = [line.split("|")[1] for line in text[text.index("| key of `spec`") :].splitlines()[2:]]
     assert sorted(key for row in rows for key in re.findall(r"`(\w+)`", row)) == sorted(KindSpec.model_fields)
+
+
+def test_the_page_of_policies_shows_a_rule_for_every_check_that_the_shipped_policies_leave_out(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8")
+    section = text[text.index("### Checks that the shipped policies leave out") :]
+    example = tmp_path / "habits.yaml"
+    example.write_text(section[section.index("```yaml") + 8 : section.index("```\n\n")], encoding="utf-8")
+    asked, shipped = (_checks(path) for path in (example, shipped_policies()))
+    assert asked == set(CHECKS) - shipped
+
+
+def _checks(path: Path) -> set[str]:
+    return {rule.check for policy in load_setup([path]).setup.policies.policies for rule in policy.rules if rule.check}
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:

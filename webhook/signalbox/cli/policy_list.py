@@ -1,5 +1,6 @@
 """What the policies say, at a glance: as text for people, as data for machines."""
 
+from signalbox.check.table import CHECKS
 from signalbox.cli.changes import shown
 from signalbox.cli.match_words import match_words
 from signalbox.cli.terminal import Terminal
@@ -11,7 +12,7 @@ from signalbox.workload.kinds.kind import mapping
 
 
 def write_policies(loaded: LoadedSetup, out: Terminal) -> None:
-    """Every policy and every exception, in at most 80 columns."""
+    """Every policy and every exception, in at most 80 columns, and the checks that are there to be asked for."""
     found = loaded.setup.policies
     for policy in found.policies:
         _write(policy, _match(loaded, "WorkloadPolicy", policy.name), out)
@@ -20,6 +21,12 @@ def write_policies(loaded: LoadedSetup, out: Terminal) -> None:
         _write_wrapped(f"for {match_words(_match(loaded, 'PolicyException', exception.name))}", out)
         _write_wrapped(f"{', '.join(exception.rules)} until {exception.until}: {clean(exception.reason, 300)}", out)
         _write_wrapped(f"approved by {clean(exception.approved_by)}", out)
+    asked = {rule.check for policy in found.policies for rule in policy.rules}
+    left = [name for name in CHECKS if name not in asked]
+    if left:
+        out.line()
+        for line in wrap("", f"no rule asks for: {', '.join(left)}", "", "  "):
+            out.line(line, "dim")
 
 
 def policies_json(loaded: LoadedSetup) -> list[JsonObject]:
