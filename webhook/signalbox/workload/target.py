@@ -15,6 +15,7 @@ Role = Literal["script", "module", "program", "code", "shell"]
 
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*+\Z")
 _SCRIPT = (".py", ".sh", ".bash", ".ipynb", ".jl", ".R", ".js", ".pl")
+_FILES = "files"
 _SHELL_SCRIPT = (".sh", ".bash")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 # `ray job submit`: a program with two sub-commands.
@@ -203,6 +204,9 @@ def _plain_program(words: tuple[str, ...], at: int, signs: CommandSigns) -> int:
         if word in ("--", "-m", "--module"):
             return index
         if word.startswith("-") or _ASSIGNMENT.match(word):
+            continue
+        if words[index - 1].startswith("-") and words[index - 1].endswith(_FILES):
+            # `spark-submit --py-files model.py main.py` brings the first along.
             continue
         name = program_name(word)
         if word.endswith(_SCRIPT) or _PYTHON.match(name) or name in signs.launchers or name in signs.wrappers or is_shell(word):
