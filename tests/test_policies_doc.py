@@ -70,7 +70,7 @@ def test_examples_load_together_without_a_complaint() -> None:
     documents = read_documents("---\n".join(EXAMPLES), "docs/policies.md")
     loaded = load_policy_set(documents, PARAMETERS)
     assert [str(problem) for problem in loaded.problems] == []
-    assert len(loaded.policy_set.policies) == 5
+    assert len(loaded.policy_set.policies) == 6
     assert len(loaded.policy_set.exceptions) == 1
 
 

@@ -73,6 +73,10 @@ class PodTemplate:
         its ``resourceClaims`` by name, with what is known of each.
     everywhere
         persistent volume claims that its controller mounts into each container, by the path.
+    spec, metadata
+        the PodSpec and the template's metadata; empty where they are missing or no mapping.
+    spec_path
+        where the PodSpec stands in the object.
     """
 
     path: Path
@@ -91,21 +95,15 @@ class PodTemplate:
     apart: bool = False
     claims: Mapping[str, Claim] = field(default_factory=dict, compare=False, repr=False)
     everywhere: Mapping[str, JsonObject] = field(default_factory=dict)
+    spec: JsonObject = field(init=False, compare=False, repr=False)
+    metadata: JsonObject = field(init=False, compare=False, repr=False)
+    spec_path: Path = field(init=False, compare=False, repr=False)
 
-    @property
-    def spec(self) -> JsonObject:
-        """The PodSpec; empty where it is missing or no mapping."""
-        return mapping(self.body.get("spec"))
-
-    @property
-    def metadata(self) -> JsonObject:
-        """The template's metadata; empty where it is missing or no mapping."""
-        return mapping(self.body.get("metadata"))
-
-    @property
-    def spec_path(self) -> Path:
-        """Where the PodSpec stands in the object."""
-        return self.path if self.inline else (*self.path, "spec")
+    def __post_init__(self) -> None:
+        # Asked for dozens of times a review.
+        object.__setattr__(self, "spec", mapping(self.body.get("spec")))
+        object.__setattr__(self, "metadata", mapping(self.body.get("metadata")))
+        object.__setattr__(self, "spec_path", self.path if self.inline else (*self.path, "spec"))
 
 
 @dataclass(frozen=True, slots=True)
