@@ -198,7 +198,8 @@ def _vocabulary(entries: Sequence[tuple[str, VocabularyEntry]]) -> Vocabulary:
                 (vocabulary.hints, map(option_name, entry.hints)),
                 (vocabulary.bases, map(option_name, entry.bases)),
                 (vocabulary.pairs, map(option_name, entry.pairs)),
-                (vocabulary.adapters, map(option_name, entry.adapters)),
+                (vocabulary.adapters, (option_name(name) for name in entry.adapters if name[-1] != "(")),
+                (vocabulary.adapter_calls, (name for name in entry.adapters if name[-1] == "(")),
             ]
         for table, names in tables:
             for name in names:
@@ -266,6 +267,7 @@ def _names_of_saving(documents: Sequence[Sequence[CheckpointNameEntry]]) -> Chec
         reads=roles["read"],
         calls=tuple(sorted(roles["call"] | calls_of.keys())),
         calls_of=calls_of,
+        upload_calls=roles.in_order("upload-call"),
         asides=roles["aside"],
         copiers=roles["copier"],
         tidiers=roles["tidier"],

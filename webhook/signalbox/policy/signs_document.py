@@ -279,6 +279,7 @@ class CheckpointNameEntry(_Entry):
         "file",
         "read",
         "call",
+        "upload-call",
         "aside",
         "copier",
         "tidier",

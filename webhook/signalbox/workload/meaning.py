@@ -138,7 +138,8 @@ def _role(name: str, whole: str, last: str, signs: CheckpointSigns) -> Role:
         return "configuration"
     if not (signs.saving | signs.subjects).isdisjoint(words) and not signs.frequency.isdisjoint(words):
         return "frequency"
-    if whole in signs.outputs or last in signs.outputs:
+    if (whole in signs.outputs or last in signs.outputs) and (len(whole) > 1 or name[:1] == "-"):
+        # A variable of one letter is anything.
         return "output"
     subject = next((at for at, word in enumerate(words) if word in signs.subjects), None)
     # What stands before the word for it says whose it is: `base_checkpoint_path` is read, `checkpointer.base_path` is not.

@@ -43,6 +43,10 @@ def by_name_of(started: Started, signs: Signs, accelerated: bool) -> Said | None
         if not in_code:
             return None
         spoken, piece = min(in_code, key=lambda one: PRECEDENCE_IN_CODE.index(one[0].says))
+        if spoken.says == "training":
+            # An adapter alone may as well be one that a model is asked with.
+            adapted = ((saying, call) for call, saying in types.adapter_calls.items() if call in target.name)
+            spoken, piece = next(adapted, (spoken, piece))
         return said_by(spoken, path, _code_line(target.name, piece), started)
     if target.through:
         # What is known speaks for itself, whatever it is handed: `neuron_parallel_compile torchrun train.py`.

@@ -9,6 +9,7 @@ from signalbox.workload.program_named import by_name_of, is_of_another, is_of_on
 from signalbox.workload.said import Said, Strength, said_by
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Started
+from signalbox.workload.vocabulary import MAX_NAME, name_words
 
 _MAX_SUB_COMMANDS = 2
 _CONFIGURATION = (".yaml", ".yml", ".json", ".toml", ".gin")
@@ -30,7 +31,8 @@ def what_it_says(started: Started, signs: Signs, accelerated: bool) -> Said | No
         return said
     options = by_options(started, signs)
     launched = target is not None and not signs.commands.ranks.isdisjoint(target.launchers)
-    if ordered is not None and (launched or (options.best is not None and options.best.trains)):
+    told = launched or (options.best is not None and options.best.trains)
+    if ordered is not None and (told or _is_of_a_model(started)):
         # `train_chatbot.py --epochs 3` trains one, whatever `train_api.py` alone is.
         said = ordered
     elif _is_settled(said):
@@ -60,6 +62,11 @@ def what_it_says(started: Started, signs: Signs, accelerated: bool) -> Said | No
 def _is_settled(said: Said | None) -> bool:
     """Whether options can say no more than the name: what uses a model may learn it all the same."""
     return said is not None and not said.trains and said.saying.says != "batch-inference"
+
+
+def _is_of_a_model(started: Started) -> bool:
+    """Whether a model is what its name ends in: `train_serving_model.py` trains the one that is served."""
+    return started.target is not None and name_words(started.target.stem[-MAX_NAME:])[-1:] in (["model"], ["models"])
 
 
 def _learns(started: Started, said: Said, options: Options) -> bool:

@@ -54,6 +54,7 @@ _MOST_ARGUMENTS = 32
 _BRACKET = re.compile(r"[()]")
 _SAVES = Meaning(None, None, False, False, False, "output")
 _SWITCHED = Meaning(None, None, False, False, False, "switch")
+_UPLOADS = Meaning(None, None, False, False, False, "upload")
 _LONGEST_NAME = 64
 
 
@@ -90,6 +91,10 @@ def saved_in(text: str, env: Mapping[str, str], signs: Signs) -> Iterator[tuple[
             if meaning is not None:
                 yield meaning, value, f"{spoken}={value}"
                 break
+    for call in signs.checkpoint.upload_calls:
+        at = text.find(call)
+        if at >= 0 and not (call[0] == "." and _is_aside(text, at, signs)):
+            yield _UPLOADS, "true", call
     left = _MOST
     for call in signs.checkpoint.calls:
         at = text.find(call)

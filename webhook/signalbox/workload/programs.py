@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from signalbox.fieldpath import Path
 from signalbox.review import JsonObject
 from signalbox.workload.budget import Budget
-from signalbox.workload.command import MAX_DEPTH, Invocation, open_shell, program_name, read_command
+from signalbox.workload.command import MAX_DEPTH, Invocation, is_shell, open_shell, program_name, read_command
 from signalbox.workload.signs import CommandSigns, Signs
 from signalbox.workload.target import Target, find_target
 
@@ -73,7 +73,7 @@ def _opened(
         budget.unread = True
         yield invocation, None
         return
-    for inner in open_shell(invocation, shell.at, env, budget, shell.name in signs.shells):
+    for inner in open_shell(invocation, shell.at, env, budget, not is_shell(shell.name)):
         started = inner._replace(launchers=shell.launchers) if shell.launchers else inner
         target = find_target(started, signs)
         if target is not None and target.role == "shell":

@@ -24,6 +24,7 @@ _A_FILE = Meaning(None, None, False, False, False, "configuration")
 _OFF = Meaning(None, None, False, False, False, "off")
 _ON_THE_WAY = Meaning(None, None, False, False, False, "off-on-the-way")
 _WITHOUT_PLACE = ("frequency", "switch", "configuration", "upload", "made-model", "unsaved", "store-type")
+_OUT = "-o"
 _ASSIGNS = ("export", "declare", "readonly")
 
 Setting = tuple[Meaning, str, str, Evidence]
@@ -212,6 +213,9 @@ def _options(started: Started, folder: str) -> Iterator[tuple[str, Setting]]:
             continue
         if role == "configuration" and _SETTING.match(value):
             # `--config train.fp16=true` sets what a file would hold.
+            continue
+        if words[option.at] == _OUT and ("/" not in value or "=" in value):
+            # Some programs take settings after it: `-o Global.epoch_num=3`.
             continue
         # `save=False` says something too.
         if role in _WITHOUT_PLACE or (role == "output" and value.lower() == "false") or not _NO_PLACE.match(value):

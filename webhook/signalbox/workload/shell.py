@@ -22,6 +22,7 @@ _PIECE = (
     r"'[^']*+'"
     r'|"(?:[^"\\]++|\\.)*+"'
     r"|\$\([^()]*+(?:\([^()]*+\)[^()]*+)*+\)"
+    r"|\$\{\w++:?\?[^$}\n]*+\}"
     r"|\$\{[^$}\s]*+\}"
     r"|`[^`]*+`"
     r"|\\."
@@ -40,7 +41,7 @@ _TOKEN = re.compile(
 # Most commands are plain words: they need no more than splitting.
 _PLAIN = re.compile(r"([^\n'\"\\`<>()&|;#]*+)(?:\n|&&|\|\|?|;|\Z)")
 _QUOTED = re.compile(_PIECE, re.DOTALL)
-_REFERENCE = re.compile(r"\$(?:\{([A-Za-z_]\w*)(?::?[-=]([^{}]*))?\}|([A-Za-z_]\w*))")
+_REFERENCE = re.compile(r"\$(?:\{([A-Za-z_]\w*)(?::?(?:[-=]([^{}]*)|\?[^{}]*))?\}|([A-Za-z_]\w*))")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _Known = Callable[[str], "str | None"]
 # Words that stand before a command without being one.
@@ -141,7 +142,7 @@ def _loops(words: list[str], loops: int) -> int:
 
 
 def expand(text: str, known: _Known, budget: Budget) -> str:
-    """``$NAME``, ``${NAME}`` and ``${NAME:-default}`` with what is known; the rest stays as it is."""
+    """``$NAME``, ``${NAME}``, ``${NAME:-default}`` and ``${NAME:?message}`` with what is known; the rest stays as it is."""
     if "$" not in text:
         return text
 

@@ -176,12 +176,12 @@ class CheckpointSigns:
     mounted as one of ``mounts_of_data``, nor of a folder on a volume named ``mounts_of_logs``.
     ``model_mounts`` are folders of a finished model. ``files`` are endings of files that hold the state of a model. An
     option that is not known is no place that is written to with one of the words ``reads``. ``calls`` are pieces of
-    program text that save to one of their arguments, some only for programs of the frameworks in ``calls_of``, none where
-    what is saved is one of ``asides``; ``copiers`` copy from their first argument to their last, ``remote_copiers`` to a
-    store's name. ``tidiers`` put nothing into the folders they are given, ``mounters`` mount what outlives the Pod at the last.
-    ``savers`` save without being told to, ``unsaved`` turn saving off, ``store_types`` say in which store paths are. By
-    ``uploads`` a model is uploaded, ``made_models`` name the one which is made. With one of the words ``own`` an output is that
-    of the run.
+    program text that save to one of their arguments, some only for programs of the frameworks in ``calls_of``, and
+    ``upload_calls`` such that upload a model, none where what is saved is one of ``asides``; ``copiers`` copy from their
+    first argument to their last, ``remote_copiers`` to a store's name. ``tidiers`` put nothing into the folders they are
+    given, ``mounters`` mount what outlives the Pod at the last. ``savers`` save without being told to, ``unsaved`` turn
+    saving off, ``store_types`` say in which store paths are. By ``uploads`` a model is uploaded, ``made_models`` name the
+    one which is made. With one of the words ``own`` an output is that of the run.
     ``schemes`` of URLs and ``hosts`` (ends of their names, or first words) are those of stores that outlive a Pod;
     ``rooted_schemes`` are those whose URLs may do without a host or bucket. The three ``*_volumes`` are fields of a volume that
     name its source: what is written to durable ones outlives the Pod and its node, to ephemeral ones it does not, and read-only
@@ -222,6 +222,7 @@ class CheckpointSigns:
     reads: frozenset[str] = frozenset()
     calls: tuple[str, ...] = ()
     calls_of: dict[str, frozenset[str]] = field(default_factory=dict)
+    upload_calls: tuple[str, ...] = ()
     asides: frozenset[str] = frozenset()
     copiers: frozenset[str] = frozenset()
     tidiers: frozenset[str] = frozenset()

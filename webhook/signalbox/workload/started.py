@@ -1,5 +1,6 @@
 """One program that a container starts, with its options read once for every judgement that asks."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -13,6 +14,8 @@ from signalbox.workload.signs import Signs
 from signalbox.workload.target import Target
 
 _LONGEST_JSON = 16 * 1024
+# No text of a program.
+_ONE_WORD = re.compile(r"[^\s()]++\Z")
 # In all the JSON of one command.
 _MOST_SETTINGS = 256
 
@@ -104,6 +107,10 @@ def _read_options(words: tuple[str, ...], signs: Signs, whole: bool) -> tuple[Op
         name, equals, value = word.partition("=")
         meaning = known[name] if name in known else meaning_of(name, signs)
         if meaning is None:
+            if left and "=" in value and "," in value and _ONE_WORD.match(word):
+                settings = list(_in_pairs(value, left))
+                left -= len(settings)
+                found += _meant(at, settings, signs)
             continue
         if not equals:
             value = words[at + 1] if at + 1 < len(words) else ""
@@ -128,6 +135,14 @@ def _in_json(word: str, most: int) -> Iterator[tuple[str, str, Any]]:
                 return
             if isinstance(value, dict):
                 waiting.append((key, value))
+
+
+def _in_pairs(text: str, most: int) -> Iterator[tuple[str, str, Any]]:
+    """The same of an option whose value is a list of settings: ``--params_override=train_batch_size=64,total_steps=22500``."""
+    for pair in text[:_LONGEST_JSON].split(",", most)[:most]:
+        key, equals, value = pair.partition("=")
+        if equals:
+            yield "", key.strip(), value
 
 
 def _meant(at: int, settings: list[tuple[str, str, Any]], signs: Signs) -> Iterator[Option]:

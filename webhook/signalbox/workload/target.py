@@ -105,6 +105,8 @@ def find_target(invocation: Invocation, signs: CommandSigns) -> Target | None:
             return Target("script", words[at], at, tuple(launchers), through)
         elif handed := _handed(words, at, signs):
             through, at, searching = through or words[at], handed, False
+        elif "-c" in words and _hands_text(words, at, signs):
+            return Target("shell", name, at, tuple(launchers), through)
         else:
             return Target("script" if scripted else "program", words[at] if scripted else name, at, tuple(launchers), through)
     if launchers:
@@ -155,6 +157,12 @@ def _handed(words: tuple[str, ...], at: int, signs: CommandSigns) -> int:
         if between > _BETWEEN:
             break
     return 0
+
+
+def _hands_text(words: tuple[str, ...], at: int, signs: CommandSigns) -> bool:
+    """Whether a program that is not known is given a text for a shell: ``watchdog -c 'bash run.sh 4'``."""
+    text = text_of_shell(words, at, True)
+    return text > 0 and _starts_another(words[text].partition(" ")[0], signs)
 
 
 def _starts_another(word: str, signs: CommandSigns) -> bool:

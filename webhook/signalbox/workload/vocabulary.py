@@ -34,8 +34,8 @@ class Vocabulary:
     tag; the host of its registry counts only as the beginning of one (``nvcr_io_nim``). ``environment`` and ``arguments`` are
     whole names with ``_``, ``switches`` options that turn one of a program's works on, ``hints`` settings that other work has
     as well, ``pairs`` such that are training two together, ``bases`` such that name the model which is trained further and
-    ``adapters`` such that say how a large model is loaded. ``code`` holds pieces of program text, the longest
-    first.
+    ``adapters`` such that say how a large model is loaded, ``adapter_calls`` pieces of program text that do. ``code`` holds
+    pieces of program text, the longest first.
     """
 
     commands: dict[str, Saying] = field(default_factory=dict)
@@ -50,6 +50,7 @@ class Vocabulary:
     bases: dict[str, Saying] = field(default_factory=dict)
     pairs: dict[str, Saying] = field(default_factory=dict)
     adapters: dict[str, Saying] = field(default_factory=dict)
+    adapter_calls: dict[str, Saying] = field(default_factory=dict)
     known: dict[tuple[str, str], Saying | None] = field(default_factory=dict, compare=False, repr=False)
 
     def of_command(self, words: tuple[str, ...]) -> Saying | None:
