@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from signalbox.workload.containers import ContainerView
-from signalbox.workload.copies import copied_beside
+from signalbox.workload.copies import copied_after, copied_beside
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.links import linked_elsewhere
 from signalbox.workload.mentions import Mentions
@@ -36,6 +36,8 @@ def progress_of(container: ContainerView, view: "WorkloadView", workers: Workers
         found = found if copied is None else [Found(copied[0].kept, copied[1])]
     if view.trains and are(found, "ephemeral", "none"):
         found = list(artifacts_of(container, view.signs)) or found
+    if view.trains and are(found, "none") and not told.lost and (made := copied_after(container, view)) is not None:
+        found = [Found(made[0].kept, made[1]).of_a_finished_model()]
     if container.mounts and are(found, "ephemeral", "none"):
         linked = linked_elsewhere(container, view, told.lost)
         found = found if linked is None else [Found("unknown", linked)]

@@ -1,7 +1,7 @@
 """What is copied to a store while a run goes on: progress that is written to the Pod's own disk outlives it all the same.
 
 A copy counts that stands in a loop, of a sidecar or of its own script, or that is made when the Pod is stopped (`preStop`,
-`trap`). A copy that only comes after the run, or before it, is none on the way.
+`trap`). A copy that only comes after the run is none on the way: it keeps the model that is made.
 """
 
 from collections.abc import Iterator
@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from signalbox.workload.container_reading import native_sidecars
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.judgement import Evidence
+from signalbox.workload.signs import CheckpointSigns
 from signalbox.workload.started import Started
 from signalbox.workload.storage import LONGEST_PATH, Place, Storage, same_place
+from signalbox.workload.vocabulary import MAX_NAME, name_words
 
 if TYPE_CHECKING:
     from signalbox.workload.view import WorkloadView
@@ -24,6 +26,7 @@ _MOST_WORDS = 64
 _MOST_OPTIONS = 6
 _WATCH = frozenset({"--watch", "-w", "--monitor"})
 _STATES = (".pt", ".pth", ".ckpt", ".safetensors")
+_NO_STATES = ("csv", "json", "jsonl", "txt", "log", "png", "pdf", "html", "md", "yaml", "yml", "py", "sh")
 _IN_VAIN = frozenset({"--dryrun", "--dry-run"})
 
 
@@ -66,11 +69,37 @@ def copied_beside(container: ContainerView, places: list[str], view: "WorkloadVi
         else:
             takes = any(_holds_on_volume(copy.on_volume, place) for place in shared)
         if takes:
-            invocation = copy.started.invocation
-            shown = " ".join(invocation.words[copy.started.at :][:_MOST_WORDS])
-            evidence = Evidence(invocation.field(copy.started.at), shown, f"copied while it runs: {copy.to.note}")
-            return copy.to, evidence
+            return copy.to, _seen(copy, "copied while it runs")
     return None
+
+
+def copied_after(container: ContainerView, view: "WorkloadView") -> tuple[Place, Evidence] | None:
+    """Where a model, or what a run has written, is copied to by the same script once it is over; None where nothing is."""
+    trained = next((at for at, said in enumerate(container.said) if said is not None and said.trains), None)
+    if trained is None:
+        return None
+    after = {id(started) for started in container.started[trained + 1 :]}
+    for copy in view.copies:
+        if copy.container is container and id(copy.started) in after and _is_made(copy.source, view.signs.checkpoint):
+            return copy.to, _seen(copy, "copied once the run is over")
+    return None
+
+
+def _is_made(source: str, signs: CheckpointSigns) -> bool:
+    """Whether what is copied is named for a model, or for what a run writes; ``results/plot.png`` is not."""
+    last = _bare(source).rpartition("/")[2]
+    stem, dot, ending = last.rpartition(".")
+    words = name_words((stem or last)[:MAX_NAME])
+    if dot and ending.lower() in signs.files:
+        return True
+    named = not (signs.mounts | signs.model_mounts).isdisjoint(words) and signs.mounts_never.isdisjoint(words)
+    return named and ending.lower() not in _NO_STATES
+
+
+def _seen(copy: Copy, how: str) -> Evidence:
+    invocation = copy.started.invocation
+    shown = " ".join(invocation.words[copy.started.at :][:_MOST_WORDS])
+    return Evidence(invocation.field(copy.started.at), shown, f"{how}: {copy.to.note}")
 
 
 def _holds(source: str, place: str) -> bool:

@@ -158,8 +158,12 @@ class Told:
         """Those that count."""
         found = self.written + self._of_upload()
         if self.called and are(self.called, "ephemeral") and not any(map(is_fine_tuning, self.container.said)):
-            # What it is told of its checkpoints says more than where its results go.
-            found = [one if one.finished else one.doubted(_KEPT_ELSEWHERE) for one in found]
+            # What it is told of its checkpoints says more than where its results go, and an option more than a variable.
+            only_variables = all(map(_is_of_a_variable, self.called))
+            found = [
+                one if one.finished or (only_variables and not _is_of_a_variable(one)) else one.doubted(_KEPT_ELSEWHERE)
+                for one in found
+            ]
         # A tool that tunes a model that exists reads it from its checkpoint folder, and writes elsewhere.
         if self.folders and not (self.writes and any(map(_tunes, self.container.said))):
             found += self.folders
@@ -196,6 +200,10 @@ def _is_named(value: str, signs: Signs) -> bool:
     """Whether a folder is named for what a run saves: ``/fsx/run/checkpoints``."""
     last = value.rstrip("/").rpartition("/")[2]
     return len(last) <= MAX_NAME and not signs.checkpoint.subjects.isdisjoint(name_words(last))
+
+
+def _is_of_a_variable(found: Found) -> bool:
+    return "env" in found.seen.path
 
 
 def _tunes(said: Said | None) -> bool:
