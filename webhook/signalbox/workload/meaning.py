@@ -27,6 +27,8 @@ Role = Literal[
 ReadBack = Literal["resume", "load", "anew", ""]
 
 _MOST_REMEMBERED = 8192
+_RUNS = frozenset({"run", "runs", "experiment", "experiments"})
+_FOLDERS = frozenset({"dir", "directory", "folder", "root", "path"})
 # `--eval-only`, `--no-train`
 _ALONE = frozenset({"only", "no", "skip"})
 
@@ -138,8 +140,8 @@ def _role(name: str, whole: str, last: str, signs: CheckpointSigns) -> Role:
         return "configuration"
     if not (signs.saving | signs.subjects).isdisjoint(words) and not signs.frequency.isdisjoint(words):
         return "frequency"
-    if (whole in signs.outputs or last in signs.outputs) and (len(whole) > 1 or name[:1] == "-"):
-        # A variable of one letter is anything.
+    if (whole in signs.outputs or last in signs.outputs) and (len(whole) > 1 or (name[:1] == "-" and name.islower())):
+        # A variable of one letter is anything, and so is `-O`.
         return "output"
     subject = next((at for at, word in enumerate(words) if word in signs.subjects), None)
     # What stands before the word for it says whose it is: `base_checkpoint_path` is read, `checkpointer.base_path` is not.
@@ -158,7 +160,8 @@ def _role(name: str, whole: str, last: str, signs: CheckpointSigns) -> Role:
 def _is_for_output(words: list[str], signs: CheckpointSigns) -> bool:
     """Whether a name is of nothing but a place for the run's output: ``--output_gcs_uri``, ``TRAINING_OUTPUT_DIR``."""
     if signs.outputs.isdisjoint(words):
-        return False
+        # `--run_root_dir`, `EXPERIMENT_ROOT`
+        return not _RUNS.isdisjoint(words) and words[-1] in _FOLDERS and (signs.places | signs.own).issuperset(words)
     return signs.places.issuperset(words) or (len(words) > 1 and (signs.places | signs.own).issuperset(words))
 
 

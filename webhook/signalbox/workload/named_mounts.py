@@ -116,7 +116,7 @@ def _volume(name: Any, container: ContainerView, view: "WorkloadView") -> tuple[
 def _named(path: str, signs: CheckpointSigns, sub_path: Any = None, volume: Any = None, claim: Any = None) -> str:
     """What the names of a mount say, its folder before its volume and claim: ``written``, ``model`` or nothing."""
     whole = path.rstrip("/")[-MAX_NAME:]
-    words, within = _words(_without_ending(whole.rpartition("/")[2], signs)), _words(sub_path)
+    words, within = _words(whole.rpartition("/")[2]), _words(sub_path)
     # A hidden folder is a tool's own: `/root/.cache/torch/hub/checkpoints`.
     if "/." in whole or not signs.mounts_never.isdisjoint(words + within):
         return ""
@@ -130,12 +130,6 @@ def _named(path: str, signs: CheckpointSigns, sub_path: Any = None, volume: Any 
         data = not signs.mounts_of_data.isdisjoint(words)
         return "" if data and signs.mounts.intersection(of_volume) <= signs.mounts_weak else "written"
     return "model" if "_".join(words) in signs.model_mounts else ""
-
-
-def _without_ending(last: str, signs: CheckpointSigns) -> str:
-    """What a file of a model is called that is mounted by itself: ``/app/model.pkl``."""
-    stem, dot, ending = last.rpartition(".")
-    return stem if dot and ending.lower() in signs.files else last
 
 
 def _is_for_checkpoints(path: str, signs: CheckpointSigns) -> bool:

@@ -18,6 +18,8 @@ _SCRIPT = (".py", ".sh")
 _MAX_PACKAGES = 4
 # Scripts of languages for the web: what they are called says little about training.
 _OF_THE_WEB = (".js", ".mjs", ".cjs", ".ts", ".rb", ".php", ".pl")
+# Beside an adapter they say that it is trained.
+_LEARNS = (".backward(", ".step(", "Trainer(", ".train(")
 # What a program text does in the end: it may load and prepare before it trains, and train before it serves.
 PRECEDENCE_IN_CODE = (
     "inference",
@@ -40,13 +42,13 @@ def by_name_of(started: Started, signs: Signs, accelerated: bool) -> Said | None
     path = invocation.field(min(target.at, len(invocation.words) - 1))
     if target.role == "code":
         in_code = [one for one in types.of_code(target.name) if accelerated or not one[0].general]
+        adapted = [(saying, call) for call, saying in types.adapter_calls.items() if call in target.name]
+        if adapted and (not in_code or any(call in target.name for call in _LEARNS)):
+            # Else it may as well be one that a model is asked with.
+            in_code = adapted
         if not in_code:
             return None
         spoken, piece = min(in_code, key=lambda one: PRECEDENCE_IN_CODE.index(one[0].says))
-        if spoken.says == "training":
-            # An adapter alone may as well be one that a model is asked with.
-            adapted = ((saying, call) for call, saying in types.adapter_calls.items() if call in target.name)
-            spoken, piece = next(adapted, (spoken, piece))
         return said_by(spoken, path, _code_line(target.name, piece), started)
     if target.through:
         # What is known speaks for itself, whatever it is handed: `neuron_parallel_compile torchrun train.py`.

@@ -22,7 +22,8 @@ def what_it_says(started: Started, signs: Signs, accelerated: bool) -> Said | No
     if target is not None and target.role in ("program", "module") and target.name in signs.commands.utilities:
         return None
     # What a launcher starts has the accelerators of other Pods, where it has none of its own.
-    said = by_name_of(started, signs, accelerated or (target is not None and bool(target.launchers)))
+    launchers = target.launchers if target is not None else ()
+    said = by_name_of(started, signs, accelerated or any(_may_hold(one, signs) for one in launchers))
     if said is not None and _only_asks(started, said, signs):
         return None
     certain = said is not None and (said.trains or said.strength is Strength.KNOWN)
@@ -30,7 +31,7 @@ def what_it_says(started: Started, signs: Signs, accelerated: bool) -> Said | No
     if _is_settled(said) and ordered is None:
         return said
     options = by_options(started, signs)
-    launched = target is not None and not signs.commands.ranks.isdisjoint(target.launchers)
+    launched = not signs.commands.ranks.isdisjoint(launchers)
     told = launched or (options.best is not None and options.best.trains)
     if ordered is not None and (told or _is_of_a_model(started)):
         # `train_chatbot.py --epochs 3` trains one, whatever `train_api.py` alone is.
@@ -57,6 +58,12 @@ def what_it_says(started: Started, signs: Signs, accelerated: bool) -> Said | No
         found = by_option or _by_launcher(started, signs) or configured
         return None if found is not None and found.saying.general and not accelerated else found
     return _made_specific(said, by_option, started)
+
+
+def _may_hold(launcher: str, signs: Signs) -> bool:
+    """Whether what a launcher starts may hold accelerators where it has none: `mpirun`, and no `spark-submit`."""
+    saying = signs.types.commands.get(launcher)
+    return saying is None or saying.says in TRAINING_TYPES
 
 
 def _is_settled(said: Said | None) -> bool:

@@ -92,8 +92,7 @@ def saved_in(text: str, env: Mapping[str, str], signs: Signs) -> Iterator[tuple[
                 yield meaning, value, f"{spoken}={value}"
                 break
     for call in signs.checkpoint.upload_calls:
-        at = text.find(call)
-        if at >= 0 and not (call[0] == "." and _is_aside(text, at, signs)):
+        if call in text:
             yield _UPLOADS, "true", call
     left = _MOST
     for call in signs.checkpoint.calls:

@@ -23,16 +23,12 @@ if TYPE_CHECKING:
 _ENOUGH = 2
 _PODS = "a launcher starts ranks of one run in several Pods"
 _NAMED = "a launcher starts ranks of what is named for parts of one run"
-_SAVES = "processes that meet others are told where to keep checkpoints"
-_CHECKPOINTS = ("place", "folder", "bucket")
 _SETTINGS = "a launcher starts ranks of one run with settings that training has"
 
 
 def by_ranks(container: ContainerView, view: "WorkloadView") -> Said | None:
-    """The training that a launcher starts on accelerators, or processes do that meet others, where that shows; None else."""
+    """The training that a launcher starts on accelerators, where that shows; None else."""
     signs = view.signs
-    if container.variables and (saves := _meets_and_saves(container, view)) is not None:
-        return saves
     if not (container.may_hold or view.accelerators.any) or says_another(container, signs):
         return None
     for started, said in zip(container.started, container.said, strict=True):
@@ -43,21 +39,6 @@ def by_ranks(container: ContainerView, view: "WorkloadView") -> Said | None:
             evidence = Evidence(started.invocation.field(0), f"{target.launchers[-1]} {target.name}"[:MAX_NAME], why)
             strength = Strength.WEAK if why == _PODS else Strength.CALLED
             return Said(Saying("training", why, 10_000), evidence, strength)
-    return None
-
-
-def _meets_and_saves(container: ContainerView, view: "WorkloadView") -> Said | None:
-    """The option that tells a script, which its Pod's variables tell how to meet others, where its checkpoints are kept."""
-    environment = view.signs.distributed.environment
-    if not any(name in environment for _, name, _ in container.variables) or says_another(container, view.signs):
-        return None
-    for started, said in zip(container.started, container.said, strict=True):
-        target = started.target
-        if said is None and target is not None and target.role in ("script", "module"):
-            for option in started.options:
-                if option.at > started.at and option.meaning.role in _CHECKPOINTS:
-                    evidence = Evidence(started.invocation.field(option.at), started.shown(option)[:MAX_NAME], _SAVES)
-                    return Said(Saying("training", _SAVES, 10_000), evidence, Strength.CALLED)
     return None
 
 

@@ -38,8 +38,11 @@ def saving_settings(container: "ContainerView", signs: Signs) -> Iterator[Settin
 
     Of one name the last word counts: an option before an assignment in a script, and that before a variable of the Pod.
     """
-    told = [(started, folder, tuple(_options(started, folder))) for started, folder in _that_may_train(container, signs)]
     trains = {id(one) for one, said in zip(container.started, container.said, strict=True) if said is not None and said.trains}
+    told = [
+        (started, folder, tuple(_options(started, folder, signs, id(started) in trains)))
+        for started, folder in _that_may_train(container, signs)
+    ]
     given = _given(told, trains)
     of_pod = list(_variables(container, given, signs))
     texts = {id(started): list(_in_text(started, folder, container, signs)) for started, folder, _ in told if started.whole}
@@ -100,7 +103,7 @@ def _turned_off(
             # Of another tool it turns something else off: `npm install --no-save`.
             continue
         text = texts.get(id(started), ()) if target.role == "code" else ()
-        if any("(" in setting[3].value for setting in text):
+        if any("(" in setting[3].value and setting[0].role != "upload" for setting in text):
             # It saves by a call of its own, whatever its framework is told.
             continue
         nothing = turned_off([*of_pod, *written, *dict(options).values(), *text], signs)
@@ -198,7 +201,7 @@ def _that_may_train(container: "ContainerView", signs: Signs) -> Iterator[tuple[
         yield started, folder
 
 
-def _options(started: Started, folder: str) -> Iterator[tuple[str, Setting]]:
+def _options(started: Started, folder: str, signs: Signs, trains: bool) -> Iterator[tuple[str, Setting]]:
     """What a program is told, by the names of what tells it; of a file that nothing names, by the file."""
     words = started.invocation.words
     field = started.invocation.field
@@ -214,8 +217,8 @@ def _options(started: Started, folder: str) -> Iterator[tuple[str, Setting]]:
         if role == "configuration" and _SETTING.match(value):
             # `--config train.fp16=true` sets what a file would hold.
             continue
-        if words[option.at] == _OUT and ("/" not in value or "=" in value):
-            # Some programs take settings after it: `-o Global.epoch_num=3`.
+        own = trains and option.at > started.at
+        if words[option.at].partition("=")[0] == _OUT and not (own and _is_for_output(value, signs)):
             continue
         # `save=False` says something too.
         if role in _WITHOUT_PLACE or (role == "output" and value.lower() == "false") or not _NO_PLACE.match(value):
@@ -234,6 +237,12 @@ def _options(started: Started, folder: str) -> Iterator[tuple[str, Setting]]:
             and _CONFIGURATION_FILE.match(word)
         ):
             yield word, (_A_FILE, word, folder, Evidence(field(index), word))
+
+
+def _is_for_output(value: str, signs: Signs) -> bool:
+    """Whether a run may save to what stands behind its ``-o``: no settings (``-o Global.epoch_num=3``), and no log or table."""
+    last = value.rpartition("/")[2]
+    return "/" in value and "=" not in value and ("." not in last or last.rpartition(".")[2].lower() in signs.checkpoint.files)
 
 
 def _of_text(found: Iterator[tuple[Meaning, str, str]], started: Started, folder: str) -> Iterator[Setting]:

@@ -76,11 +76,13 @@ def instead_of(shown: str) -> str:
     words = name_words(name)
     if not _TAKES_BACK.isdisjoint(words):
         return f"leave {name} out"
-    # Who chooses when to save has no `yes`: transformers takes `steps` or `epoch`.
-    on = "epoch" if words[-1:] == ["strategy"] else _ON.get(value.lower(), "")
-    if not on:
-        return f"{shown} turns that off"
-    return f"write {name}{sign}{on.capitalize() if value.istitle() else on} instead of {shown}"
+    on = _ON.get(value.lower(), "")
+    if words[-1:] == ["strategy"]:
+        # Who chooses when to save has no `yes`: transformers takes `steps` or `epoch`.
+        on = "epoch"
+    elif value.istitle():
+        on = on.capitalize()
+    return f"write {name}{sign}{on} instead of {shown}" if on else f"{shown} turns that off"
 
 
 def _is_of_saving(name: str, signs: Signs) -> bool:

@@ -1,5 +1,6 @@
 """What a container is told of saving, by options and variables, sorted by what it takes for each to count."""
 
+import re
 from typing import TYPE_CHECKING
 
 from signalbox.workload.command import program_name
@@ -26,6 +27,8 @@ _KEPT_ELSEWHERE = "its checkpoints are said to go to a place that is lost with t
 # Values of settings that say when a model is uploaded.
 _EVERY_ONE = ("checkpoint", "checkpoints", "all", "all_checkpoints")
 _STRATEGY = "hub_strategy"
+# `--model_dir gs://b/$(JOB_NAME)`: nobody has put anything there to be read.
+_OF_THE_RUN = re.compile(r"\$[({]?(?:JOB|POD|RUN|WORKFLOW|EXPERIMENT|TRIAL)_?(?:NAME|ID|UID)\b")
 _UNSEEN_FILE = "a configuration file that is not in the manifest"
 
 
@@ -110,6 +113,8 @@ class Told:
         named = role in _WHEN_SAVING and _is_named(value, signs)
         written = role not in _WHEN_SAVING or (meaning.written_by and self.view.framework.state in meaning.written_by)
         written = written or (role == "output-when-named" and named)
+        # A variable of that name may be one that nothing reads.
+        written = written or not (meaning.root or _is_of_a_variable(found) or _OF_THE_RUN.search(value[:MAX_NAME]) is None)
         self.writes = self.writes or role == "output"
         if role == "place" and _is_of_a_model(value, signs):
             self.models.append(found)

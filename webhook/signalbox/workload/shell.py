@@ -40,6 +40,8 @@ _TOKEN = re.compile(
 )
 # Most commands are plain words: they need no more than splitting.
 _PLAIN = re.compile(r"([^\n'\"\\`<>()&|;#]*+)(?:\n|&&|\|\|?|;|\Z)")
+# `${NAME:?words for people}` holds what else ends words and commands.
+_DEMANDS = re.compile(r"\$\{\w++:?\?")
 _QUOTED = re.compile(_PIECE, re.DOTALL)
 _REFERENCE = re.compile(r"\$(?:\{([A-Za-z_]\w*)(?::?(?:[-=]([^{}]*)|\?[^{}]*))?\}|([A-Za-z_]\w*))")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
@@ -83,7 +85,7 @@ def read_script(text: str, env: Mapping[str, str], budget: Budget) -> Iterator[S
     while at < len(text) and budget.pay(STEP):
         if not words and not stop and not skip_target:
             plain = _PLAIN.match(text, at)
-            if plain is not None:
+            if plain is not None and not _DEMANDS.search(plain.group(1)):
                 at = plain.end()
                 plain_words = _plain_words(plain.group(1), known, budget)
                 loops = _loops(plain_words, loops)

@@ -1,6 +1,5 @@
 """One program that a container starts, with its options read once for every judgement that asks."""
 
-import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -12,10 +11,11 @@ from signalbox.workload.meaning import Meaning, meaning_below, meaning_of
 from signalbox.workload.program_text import cost_of
 from signalbox.workload.signs import Signs
 from signalbox.workload.target import Target
+from signalbox.workload.vocabulary import MAX_NAME, name_words
 
 _LONGEST_JSON = 16 * 1024
-# No text of a program.
-_ONE_WORD = re.compile(r"[^\s()]++\Z")
+# Words of an option that takes settings; tags, labels, filters and addresses look alike.
+_OVERRIDES = frozenset({"override", "overrides", "hparams", "hyperparameters", "hyperparams"})
 # In all the JSON of one command.
 _MOST_SETTINGS = 256
 
@@ -82,9 +82,12 @@ def cost_within(invocation: Invocation, target: Target | None, signs: Signs) -> 
     """What it costs to read what its words and texts hold: settings in JSON, assignments and calls of a program."""
     cost = 0
     words = invocation.words
-    if "{" in "".join(words):
+    text = "".join(words)
+    if "{" in text:
         settings = sum([word.count(":") for word in words if word[:1] == "{" and len(word) <= _LONGEST_JSON])
         cost = min(settings, _MOST_SETTINGS) * WORD
+    if "," in text and not _OVERRIDES.isdisjoint(name_words(text[:_LONGEST_JSON])):
+        cost += min(text.count(","), _MOST_SETTINGS) * WORD
     if invocation.document:
         cost += cost_of(invocation.document, signs)
     if target is not None and target.role == "code":
@@ -106,11 +109,11 @@ def _read_options(words: tuple[str, ...], signs: Signs, whole: bool) -> tuple[Op
             continue
         name, equals, value = word.partition("=")
         meaning = known[name] if name in known else meaning_of(name, signs)
+        if left and "=" in value and "," in value and not _OVERRIDES.isdisjoint(name_words(name[:MAX_NAME])):
+            settings = list(_in_pairs(name, value, left))
+            left -= len(settings)
+            found += _meant(at, settings, signs)
         if meaning is None:
-            if left and "=" in value and "," in value and _ONE_WORD.match(word):
-                settings = list(_in_pairs(value, left))
-                left -= len(settings)
-                found += _meant(at, settings, signs)
             continue
         if not equals:
             value = words[at + 1] if at + 1 < len(words) else ""
@@ -137,15 +140,15 @@ def _in_json(word: str, most: int) -> Iterator[tuple[str, str, Any]]:
                 waiting.append((key, value))
 
 
-def _in_pairs(text: str, most: int) -> Iterator[tuple[str, str, Any]]:
+def _in_pairs(name: str, text: str, most: int) -> Iterator[tuple[str, str, Any]]:
     """The same of an option whose value is a list of settings: ``--params_override=train_batch_size=64,total_steps=22500``."""
     for pair in text[:_LONGEST_JSON].split(",", most)[:most]:
         key, equals, value = pair.partition("=")
         if equals:
-            yield "", key.strip(), value
+            yield name, key.strip(), value
 
 
 def _meant(at: int, settings: list[tuple[str, str, Any]], signs: Signs) -> Iterator[Option]:
     for parent, key, value in settings:
         if isinstance(value, str | int | float) and (meaning := meaning_below(parent, key, signs)) is not None:
-            yield Option(at, meaning, str(value), True, key)
+            yield Option(at, meaning, str(value).lower() if isinstance(value, bool) else str(value), True, key)

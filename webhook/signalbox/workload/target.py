@@ -162,7 +162,8 @@ def _handed(words: tuple[str, ...], at: int, signs: CommandSigns) -> int:
 def _hands_text(words: tuple[str, ...], at: int, signs: CommandSigns) -> bool:
     """Whether a program that is not known is given a text for a shell: ``watchdog -c 'bash run.sh 4'``."""
     text = text_of_shell(words, at, True)
-    return text > 0 and _starts_another(words[text].partition(" ")[0], signs)
+    first, space, _ = words[text].partition(" ")
+    return text > 0 and space != "" and _starts_another(first, signs)
 
 
 def _starts_another(word: str, signs: CommandSigns) -> bool:

@@ -69,8 +69,7 @@ def decide(container: ContainerView, view: "WorkloadView") -> Decision:
     asked = None if ends else answers
     if said is None and asked is None:
         said = by_variables(container, signs)
-    may_end = ends or (view.acts_as.runs == "pod" and asked is None)
-    if may_end and (said is None or said.saying.says == "data-processing"):
+    if ends and (said is None or said.saying.says == "data-processing"):
         # What prepares in it may prepare for ranks of one run.
         said = by_ranks(container, view) or said
     if said is not None and said.trains and not ends and _is_doubtful(said, container, asked, view):
@@ -162,8 +161,7 @@ def _all(container: ContainerView, view: "WorkloadView") -> Iterator[Heard]:
         yield Heard(image, _OWN_COMMAND if _has_command(container) else "")
     if container.role == "init":
         return
-    may_end = ends or view.acts_as.runs == "pod"
-    for by_settings in (by_variables(container, signs), by_ranks(container, view) if may_end else None):
+    for by_settings in (by_variables(container, signs), by_ranks(container, view) if ends else None):
         if by_settings is not None:
             yield Heard(by_settings)
     alone = by_one_variable(container, signs)
