@@ -35,6 +35,7 @@ _WHOLE_OPTIONS = frozenset(
         "output",
         "output-of",
         "output-when-saving",
+        "output-by-path",
         "root",
         "configuration",
         "upload",
@@ -244,6 +245,7 @@ def _names_of_saving(documents: Sequence[Sequence[CheckpointNameEntry]]) -> Chec
         switches=roles["switch"],
         outputs=roles["output"],
         outputs_when_saving=roles["output-when-saving"],
+        outputs_by_path=roles["output-by-path"],
         roots=roles["root"],
         outputs_of=_frameworks(documents, "output-of", roles),
         saving=roles["saving"],
@@ -270,6 +272,7 @@ def _names_of_saving(documents: Sequence[Sequence[CheckpointNameEntry]]) -> Chec
         upload_calls=roles.in_order("upload-call"),
         asides=roles["aside"],
         copiers=roles["copier"],
+        uploaders=roles["uploader"],
         tidiers=roles["tidier"],
     )
 

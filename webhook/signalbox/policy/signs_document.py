@@ -257,6 +257,7 @@ class CheckpointNameEntry(_Entry):
         "owner",
         "output",
         "output-when-saving",
+        "output-by-path",
         "root",
         "switch",
         "saving",
@@ -282,6 +283,7 @@ class CheckpointNameEntry(_Entry):
         "upload-call",
         "aside",
         "copier",
+        "uploader",
         "tidier",
     ]
     names: Names

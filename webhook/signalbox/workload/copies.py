@@ -4,6 +4,7 @@ A copy counts that stands in a loop, of a sidecar or of its own script, or that 
 `trap`). A copy that only comes after the run is none on the way: it keeps the model that is made.
 """
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,7 +27,9 @@ _MOST_WORDS = 64
 _MOST_OPTIONS = 6
 _WATCH = frozenset({"--watch", "-w", "--monitor"})
 _STATES = (".pt", ".pth", ".ckpt", ".safetensors")
+_AFTER = "copied once the run is over"
 _NO_STATES = ("csv", "json", "jsonl", "txt", "log", "png", "pdf", "html", "md", "yaml", "yml", "py", "sh")
+_HOW = re.compile(r"-[rRavzpfm]++\Z|--recursive\Z")
 _IN_VAIN = frozenset({"--dryrun", "--dry-run"})
 
 
@@ -69,7 +72,7 @@ def copied_beside(container: ContainerView, places: list[str], view: "WorkloadVi
         else:
             takes = any(_holds_on_volume(copy.on_volume, place) for place in shared)
         if takes:
-            return copy.to, _seen(copy, "copied while it runs")
+            return copy.to, _evidence(copy.started, f"copied while it runs: {copy.to.note}")
     return None
 
 
@@ -80,26 +83,33 @@ def copied_after(container: ContainerView, view: "WorkloadView") -> tuple[Place,
         return None
     after = {id(started) for started in container.started[trained + 1 :]}
     for copy in view.copies:
-        if copy.container is container and id(copy.started) in after and _is_made(copy.source, view.signs.checkpoint):
-            return copy.to, _seen(copy, "copied once the run is over")
+        if copy.container is container and id(copy.started) in after and _is_made(copy, view.signs.checkpoint):
+            return copy.to, _evidence(copy.started, f"{_AFTER}: {copy.to.note}")
+    for started in container.started[trained + 1 :]:
+        if _copies(started, view.signs.checkpoint.uploaders)[0]:
+            return Place("durable", "store of models"), _evidence(started, f"{_AFTER}: a store of models")
     return None
 
 
-def _is_made(source: str, signs: CheckpointSigns) -> bool:
+def _is_made(copy: Copy, signs: CheckpointSigns) -> bool:
     """Whether what is copied is named for a model, or for what a run writes; ``results/plot.png`` is not."""
-    last = _bare(source).rpartition("/")[2]
-    stem, dot, ending = last.rpartition(".")
-    words = name_words((stem or last)[:MAX_NAME])
-    if dot and ending.lower() in signs.files:
+    last = _bare(copy.source).rpartition("/")[2]
+    stem, _, ending = last.rpartition(".")
+    if stem and ending.lower() in signs.files:
         return True
-    named = not (signs.mounts | signs.model_mounts).isdisjoint(words) and signs.mounts_never.isdisjoint(words)
-    return named and ending.lower() not in _NO_STATES
+    if stem and ending.lower() in _NO_STATES:
+        return False
+    made = signs.mounts | signs.model_mounts | signs.outputs
+    names = (stem or last, _bare(copy.started.invocation.words[-1]).rpartition("/")[2])
+    return any(
+        not made.isdisjoint(words) and signs.mounts_never.isdisjoint(words)
+        for words in (name_words(name[:MAX_NAME]) for name in names)
+    )
 
 
-def _seen(copy: Copy, how: str) -> Evidence:
-    invocation = copy.started.invocation
-    shown = " ".join(invocation.words[copy.started.at :][:_MOST_WORDS])
-    return Evidence(invocation.field(copy.started.at), shown, f"{how}: {copy.to.note}")
+def _evidence(started: Started, note: str) -> Evidence:
+    invocation = started.invocation
+    return Evidence(invocation.field(started.at), " ".join(invocation.words[started.at :][:_MOST_WORDS]), note)
 
 
 def _holds(source: str, place: str) -> bool:
@@ -151,8 +161,11 @@ def _given(words: tuple[str, ...]) -> list[str]:
     if len(places) != 1:
         return places
     at = words.index(places[0])
-    bare = at == len(words) - 1 and at > 0 and words[at - 1][:1] != "-" and (at < 2 or words[at - 2][:1] != "-")
-    return [words[at - 1], places[0]] if bare else places
+    bare = at == len(words) - 1 and at > 0 and words[at - 1][:1] != "-"
+    # An option may take the word behind it, but for those that only say how.
+    if bare and (at < 2 or words[at - 2][:1] != "-" or _HOW.match(words[at - 2])):
+        return [words[at - 1], places[0]]
+    return places
 
 
 def _takes_little(words: tuple[str, ...], subjects: frozenset[str]) -> bool:

@@ -13,6 +13,7 @@ Role = Literal[
     "output",
     "output-when-saving",
     "output-when-named",
+    "output-by-path",
     "switch",
     "frequency",
     "configuration",
@@ -140,8 +141,7 @@ def _role(name: str, whole: str, last: str, signs: CheckpointSigns) -> Role:
         return "configuration"
     if not (signs.saving | signs.subjects).isdisjoint(words) and not signs.frequency.isdisjoint(words):
         return "frequency"
-    if (whole in signs.outputs or last in signs.outputs) and (len(whole) > 1 or (name[:1] == "-" and name.islower())):
-        # A variable of one letter is anything, and so is `-O`.
+    if whole in signs.outputs or last in signs.outputs:
         return "output"
     subject = next((at for at, word in enumerate(words) if word in signs.subjects), None)
     # What stands before the word for it says whose it is: `base_checkpoint_path` is read, `checkpointer.base_path` is not.
@@ -154,7 +154,9 @@ def _role(name: str, whole: str, last: str, signs: CheckpointSigns) -> Role:
             return "folder" if words[-1] in signs.folders else "place"
     if whole in signs.outputs_when_saving or last in signs.outputs_when_saving or last in signs.outputs_of:
         return "output-when-named" if words and words[-1] in signs.folders else "output-when-saving"
-    return "output" if _is_for_output(whole.replace(".", "_").split("_"), signs) else ""
+    if _is_for_output(whole.replace(".", "_").split("_"), signs):
+        return "output"
+    return "output-by-path" if whole in signs.outputs_by_path else ""
 
 
 def _is_for_output(words: list[str], signs: CheckpointSigns) -> bool:
@@ -162,7 +164,11 @@ def _is_for_output(words: list[str], signs: CheckpointSigns) -> bool:
     if signs.outputs.isdisjoint(words):
         # `--run_root_dir`, `EXPERIMENT_ROOT`
         return not _RUNS.isdisjoint(words) and words[-1] in _FOLDERS and (signs.places | signs.own).issuperset(words)
-    return signs.places.issuperset(words) or (len(words) > 1 and (signs.places | signs.own).issuperset(words))
+    if signs.places.issuperset(words) or (len(words) > 1 and (signs.places | signs.own).issuperset(words)):
+        return True
+    # `SFT_OUTPUT_DIR`: whose output it is, unless that is another's than the run's.
+    others = signs.never_around | signs.reads | signs.mounts_never
+    return words[-1] in _FOLDERS and words[-2] in signs.outputs and others.isdisjoint(words)
 
 
 def _reads_back(name: str, whole: str, last: str, signs: ResumeSigns) -> ReadBack:

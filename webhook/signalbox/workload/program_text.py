@@ -162,7 +162,7 @@ def _is_aside(text: str, at: int, signs: Signs) -> bool:
 def _meaning(name: str, value: str, signs: Signs, above: str = "") -> Meaning | None:
     """What a name that is given a value says about saving; None where it says nothing."""
     meaning = meaning_below(above, name, signs)
-    if meaning is None or not value or meaning.role in ("", "configuration"):
+    if meaning is None or not value or meaning.role in ("", "configuration", "output-by-path"):
         return None
     # `output` may be anything in a program, `output_dir` is a folder.
     telling = meaning.role in ("frequency", "switch") or any(word in name.lower() for word in _PLACES) or _is_place(value)

@@ -24,7 +24,7 @@ _A_FILE = Meaning(None, None, False, False, False, "configuration")
 _OFF = Meaning(None, None, False, False, False, "off")
 _ON_THE_WAY = Meaning(None, None, False, False, False, "off-on-the-way")
 _WITHOUT_PLACE = ("frequency", "switch", "configuration", "upload", "made-model", "unsaved", "store-type")
-_OUT = "-o"
+_NO_VARIABLES = ("", "configuration", "output-by-path")
 _ASSIGNS = ("export", "declare", "readonly")
 
 Setting = tuple[Meaning, str, str, Evidence]
@@ -122,7 +122,7 @@ def _as_off(off: SavingOff) -> Setting:
 def _variables(container: "ContainerView", given: set[str], signs: Signs) -> Iterator[Setting]:
     for index, name, entry in container.variables:
         meaning = meaning_of(name, signs)
-        if meaning is None or meaning.role in ("", "configuration") or option_name(name) in given:
+        if meaning is None or meaning.role in _NO_VARIABLES or option_name(name) in given:
             continue
         role = meaning.role
         path: Path = container.place("env", index)
@@ -217,15 +217,16 @@ def _options(started: Started, folder: str, signs: Signs, trains: bool) -> Itera
         if role == "configuration" and _SETTING.match(value):
             # `--config train.fp16=true` sets what a file would hold.
             continue
-        own = trains and option.at > started.at
-        if words[option.at].partition("=")[0] == _OUT and not (own and _is_for_output(value, signs)):
+        name, meaning = option_name(started.name_of(option)), option.meaning
+        if name in signs.checkpoint.outputs_by_path and trains and option.at > started.at and _is_whole_path(value, signs):
+            # `-O` is another option.
+            role = "output" if len(name) > 1 or words[option.at].islower() else ""
+            meaning = meaning._replace(role=role)
+        if role in ("", "output-by-path"):
             continue
         # `save=False` says something too.
         if role in _WITHOUT_PLACE or (role == "output" and value.lower() == "false") or not _NO_PLACE.match(value):
-            yield (
-                option_name(started.name_of(option)),
-                (option.meaning, value, folder, Evidence(field(option.at), started.shown(option))),
-            )
+            yield name, (meaning, value, folder, Evidence(field(option.at), started.shown(option)))
     for index in range(started.at + 1, len(words)):
         word, before = words[index], words[index - 1]
         # After an option it would be that option's value.
@@ -239,10 +240,12 @@ def _options(started: Started, folder: str, signs: Signs, trains: bool) -> Itera
             yield word, (_A_FILE, word, folder, Evidence(field(index), word))
 
 
-def _is_for_output(value: str, signs: Signs) -> bool:
-    """Whether a run may save to what stands behind its ``-o``: no settings (``-o Global.epoch_num=3``), and no log or table."""
+def _is_whole_path(value: str, signs: Signs) -> bool:
+    """Whether it is a folder, or a file of a model: no settings (``-o Global.epoch_num=3``), log or ``owner/project``."""
     last = value.rpartition("/")[2]
-    return "/" in value and "=" not in value and ("." not in last or last.rpartition(".")[2].lower() in signs.checkpoint.files)
+    # `/ckpt/checkpoint-{epoch}.h5` is written each time.
+    state = "." not in last or "{" in last or last.rpartition(".")[2].lower() in signs.checkpoint.files
+    return state and "=" not in value and (value[:1] in ("/", "$") or "://" in value)
 
 
 def _of_text(found: Iterator[tuple[Meaning, str, str]], started: Started, folder: str) -> Iterator[Setting]:

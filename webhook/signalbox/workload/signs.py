@@ -169,7 +169,7 @@ class CheckpointSigns:
     Below one of ``never_around`` (``logger.save_dir``) nothing is the run's state.
     ``outputs`` are whole names that say where a run writes; ``outputs_when_saving`` do so only beside a save frequency
     (words of ``saving`` with ``frequency``), ``roots`` among them only with a folder that is named for it,
-    ``outputs_of`` only for programs of the frameworks they lead to.
+    ``outputs_by_path`` only as options with a whole path, ``outputs_of`` only for programs of the frameworks they lead to.
     ``switches`` turn saving off altogether when they say no.
     ``configuration`` names options that take a configuration file. A mount, or its volume, is a run's own with one of
     the words ``mounts`` and none of ``mounts_never``; those that are ``mounts_weak`` do not say so of a volume that is
@@ -178,10 +178,10 @@ class CheckpointSigns:
     option that is not known is no place that is written to with one of the words ``reads``. ``calls`` are pieces of
     program text that save to one of their arguments, some only for programs of the frameworks in ``calls_of``, and
     ``upload_calls`` such that upload a model, none where what is saved is one of ``asides``; ``copiers`` copy from their
-    first argument to their last, ``remote_copiers`` to a store's name. ``tidiers`` put nothing into the folders they are
-    given, ``mounters`` mount what outlives the Pod at the last. ``savers`` save without being told to, ``unsaved`` turn
-    saving off, ``store_types`` say in which store paths are. By ``uploads`` a model is uploaded, ``made_models`` name the
-    one which is made. With one of the words ``own`` an output is that of the run.
+    first argument to their last, ``remote_copiers`` to a store's name, ``uploaders`` to one of models. ``tidiers`` put
+    nothing into the folders they are given, ``mounters`` mount what outlives the Pod at the last. ``savers`` save without
+    being told to, ``unsaved`` turn saving off, ``store_types`` say in which store paths are. By ``uploads`` a model is
+    uploaded, ``made_models`` name the one which is made. With one of the words ``own`` an output is that of the run.
     ``schemes`` of URLs and ``hosts`` (ends of their names, or first words) are those of stores that outlive a Pod;
     ``rooted_schemes`` are those whose URLs may do without a host or bucket. The three ``*_volumes`` are fields of a volume that
     name its source: what is written to durable ones outlives the Pod and its node, to ephemeral ones it does not, and read-only
@@ -199,6 +199,7 @@ class CheckpointSigns:
     switches: frozenset[str] = frozenset()
     outputs: frozenset[str] = frozenset()
     outputs_when_saving: frozenset[str] = frozenset()
+    outputs_by_path: frozenset[str] = frozenset()
     roots: frozenset[str] = frozenset()
     outputs_of: dict[str, frozenset[str]] = field(default_factory=dict)
     saving: frozenset[str] = frozenset()
@@ -225,6 +226,7 @@ class CheckpointSigns:
     upload_calls: tuple[str, ...] = ()
     asides: frozenset[str] = frozenset()
     copiers: frozenset[str] = frozenset()
+    uploaders: frozenset[str] = frozenset()
     tidiers: frozenset[str] = frozenset()
     schemes: frozenset[str] = frozenset()
     rooted_schemes: frozenset[str] = frozenset()

@@ -105,7 +105,8 @@ def _read_options(words: tuple[str, ...], signs: Signs, whole: bool) -> tuple[Op
             left -= len(settings)
             found += _meant(at, settings, signs)
             continue
-        if word[:1] != "-" and "=" not in word:
+        if word[:1] != "-" and "=" not in word and not (word.isupper() and "_" in word):
+            # `train_net.py OUTPUT_DIR /ckpt SOLVER.MAX_ITER 100`
             continue
         name, equals, value = word.partition("=")
         meaning = known[name] if name in known else meaning_of(name, signs)
