@@ -154,6 +154,30 @@ def test_spot_job_that_is_told_to_save_nothing_before_its_end_is_warned() -> Non
     assert "saves nothing before its end: --save_freq=-1 turns that off" in found.message
 
 
+def _copied(last: str) -> dict[str, Any]:
+    container = {"command": ["bash", "-c", f"python train.py {last}"]}
+    return manifest_of({"container": container, "with": {"nodeSelector": {"cloud.google.com/gke-spot": "true"}}})
+
+
+def test_spot_job_whose_model_is_copied_away_only_once_it_is_over_is_refused() -> None:
+    outcome = _asked(_copied("&& aws s3 cp model.pt s3://b/run/"))
+    assert not outcome.response.allowed
+    (found,) = outcome.findings
+    assert "this run would start over: what it makes is copied away only once it is over" in found.message
+
+
+def test_spot_job_whose_configuration_may_say_where_it_saves_is_warned_whatever_it_copies_in_the_end() -> None:
+    outcome = _asked(_copied("--config run.yaml && aws s3 cp model.pt s3://b/run/"))
+    assert outcome.response.allowed
+    assert [found.mode for found in outcome.findings] == [Mode.WARN]
+
+
+def test_a_policy_that_lets_work_without_a_checkpoint_pass_lets_a_copy_at_the_end_pass() -> None:
+    rule = "{name: r, check: checkpoint, with: {accept: [durable, none], unread: pass}, mode: enforce}"
+    world = setup(policy(f"rules: [{rule}]"))
+    assert judged(world, request(_copied("&& aws s3 cp model.pt s3://b/run/"))).findings == ()
+
+
 @pytest.mark.parametrize("gpus", [0, 1])
 def test_spot_job_with_a_folder_of_models_that_nothing_names_is_warned(gpus: int) -> None:
     outcome = _asked(_spot_job("team", [], gpus))

@@ -7,7 +7,8 @@ refuses. A checkpoint that nothing reads back (no `--resume`, no load from where
 saves nothing either, but a program may do that by itself, so it never refuses: `unread` says whether that passes, is noted
 (recorded, shown by `explain` and in reports) or warned of. Where all that outlives the Pod is the folder of the finished
 model (`MODEL_DIR=/model` on a volume), and nothing says that progress is saved on the way, it warns, unless `unread` is
-`pass`; so it does where saving is told to happen never (`save_freq=-1`). A run that is told to save nothing at all is refused.
+`pass`; so it does where saving is told to happen never (`save_freq=-1`). A run that is told to save nothing at all is refused,
+and so is one whose model is only copied away once it is over (`python train.py && aws s3 cp model.pt s3://…`).
 
 Rule:
     check: checkpoint
@@ -71,6 +72,9 @@ _SEEN = {
 }
 
 
+_COPIED_LAST = "what it makes is copied away only once it is over."
+
+
 def run(subject: CheckSubject, parameters: CheckpointParameters) -> list[Problem]:
     """One problem at most, keyed by what is wrong: no `checkpoint` that counts, a `finished-model` alone, or no `resume`."""
     view = subject.view
@@ -81,14 +85,15 @@ def run(subject: CheckSubject, parameters: CheckpointParameters) -> list[Problem
         if parameters.unknown == "pass":
             return []
         at_most = Mode.WARN if parameters.unknown == "warn" else Mode.ENFORCE
-    elif state in parameters.accept:
+    elif ("none" if checkpoint.copied_last else state) in parameters.accept:
         return _unread(view, parameters) if state == "durable" and parameters.unread != "pass" else []
     why, evidence = _interruption(view)
     doubt = "may start over" if state == "unknown" else "would start over"
     off = checkpoint.saving_off.value if checkpoint.saving_off else ""
+    seen = "its saving is turned off." if off else _COPIED_LAST if checkpoint.copied_last else _SEEN[state]
     return [
         Problem(
-            f"{why}, and this run {doubt}: {'its saving is turned off.' if off else _SEEN[state]}",
+            f"{why}, and this run {doubt}: {seen}",
             evidence=(*evidence, *checkpoint.evidence),
             fix=_fix(view, state, off),
             key="checkpoint",

@@ -61,6 +61,7 @@ def infer_checkpoint(view: "WorkloadView") -> Judgement:
         tuple([one.seen for one in best[:_MAX_EVIDENCE]]),
         finished_only=all(one.finished for one in best),
         saving_off=next((one.seen for one in best if one.off), None),
+        copied_last=best[0].seen if all(one.last for one in best) else None,
     )
 
 

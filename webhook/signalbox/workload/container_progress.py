@@ -36,8 +36,9 @@ def progress_of(container: ContainerView, view: "WorkloadView", workers: Workers
         found = found if copied is None else [Found(copied[0].kept, copied[1])]
     if view.trains and are(found, "ephemeral", "none"):
         found = list(artifacts_of(container, view.signs)) or found
-    if view.trains and are(found, "none") and not told.lost and (made := copied_after(container, view)) is not None:
-        found = [Found(made[0].kept, made[1]).of_a_finished_model()]
+    silent = view.trains and are(found, "none") and not told.lost and not unread
+    if silent and (made := copied_after(container, view)) is not None:
+        found = [Found(made[0].kept, made[1], finished=True, last=True)]
     if container.mounts and are(found, "ephemeral", "none"):
         linked = linked_elsewhere(container, view, told.lost)
         found = found if linked is None else [Found("unknown", linked)]

@@ -41,7 +41,8 @@ class Judgement:
 
     ``thin``: it rests on what somebody called it, which is enough to warn and to label, and not to refuse.
     ``finished_only``, of a checkpoint: all that is seen to be kept is the finished model. ``saving_off``: what tells the run
-    to save nothing, or, where its outcome is kept, nothing before its end.
+    to save nothing, or, where its outcome is kept, nothing before its end. ``copied_last``: what copies its outcome away once
+    it is over, where nothing else is seen to outlive the Pod.
     """
 
     state: str | None
@@ -50,3 +51,4 @@ class Judgement:
     thin: bool = False
     finished_only: bool = False
     saving_off: Evidence | None = None
+    copied_last: Evidence | None = None

@@ -23,13 +23,15 @@ _FINISHED = "the finished model's folder; nothing says that progress is saved on
 class Found(NamedTuple):
     """One place of progress and what says so.
 
-    ``finished``: it is named for the finished model, not for what a run saves. ``off``: it is what turns saving off.
+    ``finished``: it is named for the finished model, not for what a run saves. ``off``: it is what turns saving off. ``last``:
+    it is there once the run is over, and not before.
     """
 
     kept: Kept
     seen: Evidence
     finished: bool = False
     off: bool = False
+    last: bool = False
 
     def of_a_finished_model(self) -> "Found":
         """The same as a folder of the model that a run makes."""
