@@ -28,7 +28,12 @@ _MOST_OPTIONS = 6
 _WATCH = frozenset({"--watch", "-w", "--monitor"})
 _STATES = (".pt", ".pth", ".ckpt", ".safetensors")
 _AFTER = "copied once the run is over"
-_NO_STATES = ("csv", "json", "jsonl", "txt", "log", "png", "pdf", "html", "md", "yaml", "yml", "py", "sh")
+# Endings of files that may hold a model, where they are called one.
+_MODELS = ("bin", "pkl", "pickle", "p", "joblib", "h5", "hdf5", "keras", "onnx", "zip", "tar", "gz", "tgz")
+_ABOUT_A_MODEL = frozenset(
+    {"metrics", "metric", "graph", "architecture", "summary", "history", "plot", "plots", "report", "vocab"}
+)
+_OTHER_STORES = frozenset({"dataset", "--repo-type=dataset", "space", "--repo-type=space"})
 _HOW = re.compile(r"-[rRavzpfm]++\Z|--recursive\Z")
 _IN_VAIN = frozenset({"--dryrun", "--dry-run"})
 
@@ -81,30 +86,41 @@ def copied_after(container: ContainerView, view: "WorkloadView") -> tuple[Place,
     trained = next((at for at, said in enumerate(container.said) if said is not None and said.trains), None)
     if trained is None:
         return None
-    after = {id(started) for started in container.started[trained + 1 :]}
+    signs, storage = view.signs.checkpoint, Storage(container, view)
+    before = [word for started in container.started[:trained] for word in started.invocation.words]
+    after = container.started[trained + 1 :]
     for copy in view.copies:
-        if copy.container is container and id(copy.started) in after and _is_made(copy, view.signs.checkpoint):
-            return copy.to, _evidence(copy.started, f"{_AFTER}: {copy.to.note}")
-    for started in container.started[trained + 1 :]:
-        if _copies(started, view.signs.checkpoint.uploaders)[0]:
+        if copy.container is container and any(copy.started is started for started in after):
+            kept = storage.find(copy.source)
+            made = _is_made(copy.source, signs) and not any(copy.source in word for word in before)
+            if made and "://" not in copy.source and (kept is None or kept.kept in ("ephemeral", "unknown")):
+                return copy.to, _evidence(copy.started, f"{_AFTER}: {copy.to.note}")
+    for started in after:
+        if _uploads(started, signs):
             return Place("durable", "store of models"), _evidence(started, f"{_AFTER}: a store of models")
     return None
 
 
-def _is_made(copy: Copy, signs: CheckpointSigns) -> bool:
-    """Whether what is copied is named for a model, or for what a run writes; ``results/plot.png`` is not."""
-    last = _bare(copy.source).rpartition("/")[2]
-    stem, _, ending = last.rpartition(".")
-    if stem and ending.lower() in signs.files:
-        return True
-    if stem and ending.lower() in _NO_STATES:
+def _uploads(started: Started, signs: CheckpointSigns) -> bool:
+    """Whether a model is uploaded: ``hf upload me/model ./out``, and neither a data set nor a page about it."""
+    name, after = _copies(started, signs.uploaders)
+    words = started.invocation.words[after:][:_MOST_WORDS]
+    if not name or "--help" in words or not _OTHER_STORES.isdisjoint(words):
         return False
-    made = signs.mounts | signs.model_mounts | signs.outputs
-    names = (stem or last, _bare(copy.started.invocation.words[-1]).rpartition("/")[2])
-    return any(
-        not made.isdisjoint(words) and signs.mounts_never.isdisjoint(words)
-        for words in (name_words(name[:MAX_NAME]) for name in names)
-    )
+    given = [word for word in words if word[:1] != "-"]
+    return len(given) > 1 and (_bare(given[1]) == "." or _is_made(given[1], signs))
+
+
+def _is_made(source: str, signs: CheckpointSigns) -> bool:
+    """Whether what is copied is named for a model, or for what a run writes; ``results/plot.png`` is not."""
+    last = _bare(source).rpartition("/")[2]
+    stem, _, ending = last.rpartition(".")
+    words = name_words((stem or last)[:MAX_NAME])
+    if not (signs.mounts_never | signs.mounts_of_data | signs.asides | _ABOUT_A_MODEL).isdisjoint(words):
+        return False
+    if stem and ending.lower() not in _MODELS:
+        return f".{ending.lower()}" in _STATES
+    return not (signs.mounts | signs.model_mounts | signs.outputs | signs.subjects).isdisjoint(words)
 
 
 def _evidence(started: Started, note: str) -> Evidence:

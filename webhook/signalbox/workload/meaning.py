@@ -29,7 +29,7 @@ ReadBack = Literal["resume", "load", "anew", ""]
 
 _MOST_REMEMBERED = 8192
 _RUNS = frozenset({"run", "runs", "experiment", "experiments"})
-_FOLDERS = frozenset({"dir", "directory", "folder", "root", "path"})
+_FOLDERS = frozenset({"dir", "directory", "folder", "root", "base"})
 # `--eval-only`, `--no-train`
 _ALONE = frozenset({"only", "no", "skip"})
 
@@ -162,13 +162,9 @@ def _role(name: str, whole: str, last: str, signs: CheckpointSigns) -> Role:
 def _is_for_output(words: list[str], signs: CheckpointSigns) -> bool:
     """Whether a name is of nothing but a place for the run's output: ``--output_gcs_uri``, ``TRAINING_OUTPUT_DIR``."""
     if signs.outputs.isdisjoint(words):
-        # `--run_root_dir`, `EXPERIMENT_ROOT`
-        return not _RUNS.isdisjoint(words) and words[-1] in _FOLDERS and (signs.places | signs.own).issuperset(words)
-    if signs.places.issuperset(words) or (len(words) > 1 and (signs.places | signs.own).issuperset(words)):
-        return True
-    # `SFT_OUTPUT_DIR`: whose output it is, unless that is another's than the run's.
-    others = signs.never_around | signs.reads | signs.mounts_never
-    return words[-1] in _FOLDERS and words[-2] in signs.outputs and others.isdisjoint(words)
+        # `--run_root_dir`, `EXPERIMENTS_ROOT`
+        return words[-1] in _FOLDERS and not _RUNS.isdisjoint(words) and (_FOLDERS | _RUNS).issuperset(words)
+    return signs.places.issuperset(words) or (len(words) > 1 and (signs.places | signs.own).issuperset(words))
 
 
 def _reads_back(name: str, whole: str, last: str, signs: ResumeSigns) -> ReadBack:

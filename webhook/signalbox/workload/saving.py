@@ -220,9 +220,11 @@ def _options(started: Started, folder: str, signs: Signs, trains: bool) -> Itera
         name, meaning = option_name(started.name_of(option)), option.meaning
         if name in signs.checkpoint.outputs_by_path and trains and option.at > started.at and _is_whole_path(value, signs):
             # `-O` is another option.
-            role = "output" if len(name) > 1 or words[option.at].islower() else ""
+            role = "output-by-path" if len(name) > 1 or words[option.at].partition("=")[0].islower() else ""
             meaning = meaning._replace(role=role)
-        if role in ("", "output-by-path"):
+        elif role == "output-by-path":
+            continue
+        if not role:
             continue
         # `save=False` says something too.
         if role in _WITHOUT_PLACE or (role == "output" and value.lower() == "false") or not _NO_PLACE.match(value):
@@ -245,7 +247,8 @@ def _is_whole_path(value: str, signs: Signs) -> bool:
     last = value.rpartition("/")[2]
     # `/ckpt/checkpoint-{epoch}.h5` is written each time.
     state = "." not in last or "{" in last or last.rpartition(".")[2].lower() in signs.checkpoint.files
-    return state and "=" not in value and (value[:1] in ("/", "$") or "://" in value)
+    whole = value[:1] == "/" or ("://" in value and value[:4] != "http")
+    return whole and state and "=" not in value and value[:5] != "/dev/"
 
 
 def _of_text(found: Iterator[tuple[Meaning, str, str]], started: Started, folder: str) -> Iterator[Setting]:

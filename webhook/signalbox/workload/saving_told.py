@@ -28,7 +28,7 @@ _KEPT_ELSEWHERE = "its checkpoints are said to go to a place that is lost with t
 _EVERY_ONE = ("checkpoint", "checkpoints", "all", "all_checkpoints")
 _STRATEGY = "hub_strategy"
 # `--model_dir gs://b/$(JOB_NAME)`: nobody has put anything there to be read.
-_OF_THE_RUN = re.compile(r"\$[({]?(?:JOB|POD|RUN|WORKFLOW|EXPERIMENT|TRIAL)_?(?:NAME|ID|UID)\b")
+_OF_THE_RUN = re.compile(r"\$[({]?(?:JOB|POD|WORKFLOW)_?NAME\b")
 _UNSEEN_FILE = "a configuration file that is not in the manifest"
 
 
@@ -57,6 +57,8 @@ class Told:
         self.models: list[Found] = []
         # Outputs that count once something says that progress is saved.
         self.when_saving: list[Found] = []
+        # What counts where nothing else names a place.
+        self.by_path: list[Found] = []
         # Folders that may be read as well as written (`MODEL_DIR`), where nothing says that progress is saved.
         self.maybe: list[tuple[Place, Evidence, str]] = []
         # Places that are gone with the Pod, as the program would find them.
@@ -110,11 +112,16 @@ class Told:
     def _sort_in(self, meaning: Meaning, value: str, folder: str, place: Place, seen: Evidence) -> None:
         role, signs = meaning.role, self.view.signs
         found = Found(place.kept, Evidence(seen.path, seen.value, place.note))
+        if role == "output-by-path":
+            if place.kept == "durable":
+                self.by_path.append(found)
+            return
         named = role in _WHEN_SAVING and _is_named(value, signs)
         written = role not in _WHEN_SAVING or (meaning.written_by and self.view.framework.state in meaning.written_by)
         written = written or (role == "output-when-named" and named)
         # A variable of that name may be one that nothing reads.
-        written = written or not (meaning.root or _is_of_a_variable(found) or _OF_THE_RUN.search(value[:MAX_NAME]) is None)
+        own = place.kept == "durable" and not meaning.root and _OF_THE_RUN.search(value[:MAX_NAME]) is not None
+        written = written or (own and not _is_of_a_variable(found))
         self.writes = self.writes or role == "output"
         if role == "place" and _is_of_a_model(value, signs):
             self.models.append(found)
@@ -133,6 +140,11 @@ class Told:
             elif "." in file and "(" not in seen.value:
                 # Of a file the folder counts that it is in; a call in a text only names what it writes.
                 self.maybe.append((place, seen, folder))
+
+    def _is_handed_over(self, variable: Found) -> bool:
+        """Whether a command names what a variable says: ``mkdir -p $CHECKPOINT_DIR``."""
+        value = variable.seen.value.partition("=")[2]
+        return any(value in word for started in self.container.started for word in started.invocation.words)
 
     def _is_in_a_bucket(self, value: str, shown: str) -> bool:
         """Whether a relative path is in a bucket, by what it is called (``--output_gcs_path``) or what stands beside it."""
@@ -164,7 +176,7 @@ class Told:
         found = self.written + self._of_upload()
         if self.called and are(self.called, "ephemeral") and not any(map(is_fine_tuning, self.container.said)):
             # What it is told of its checkpoints says more than where its results go, and an option more than a variable.
-            only_variables = all(map(_is_of_a_variable, self.called))
+            only_variables = all(_is_of_a_variable(one) and not self._is_handed_over(one) for one in self.called)
             found = [
                 one if one.finished or (only_variables and not _is_of_a_variable(one)) else one.doubted(_KEPT_ELSEWHERE)
                 for one in found
@@ -174,6 +186,8 @@ class Told:
             found += self.folders
         if self.models and not self.writes:
             found += self.models if self.saves else [one.doubted(_MAY_BE_READ) for one in self.models]
+        if are(found, "none"):
+            found += self.by_path
         if self.saves:
             found += self.when_saving if are(found, "none") else []
         elif self.makes and are(found, "none"):

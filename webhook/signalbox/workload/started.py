@@ -16,6 +16,8 @@ from signalbox.workload.vocabulary import MAX_NAME, name_words
 _LONGEST_JSON = 16 * 1024
 # Words of an option that takes settings; tags, labels, filters and addresses look alike.
 _OVERRIDES = frozenset({"override", "overrides", "hparams", "hyperparameters", "hyperparams"})
+# Programs that are configured by YACS take their settings so.
+_WITHOUT_SIGN = "OUTPUT_DIR"
 # In all the JSON of one command.
 _MOST_SETTINGS = 256
 
@@ -63,7 +65,9 @@ class Started:
     def options(self) -> tuple[Option, ...]:
         """The options among its words that mean anything."""
         if self._options is None:
-            self._options = _read_options(self.invocation.words, self._signs, self.whole)
+            words = self.invocation.words
+            script = self.at if self.target is not None and self.target.role == "script" else len(words)
+            self._options = _read_options(words, script, self._signs, self.whole)
         return self._options
 
     def name_of(self, option: Option) -> str:
@@ -95,7 +99,7 @@ def cost_within(invocation: Invocation, target: Target | None, signs: Signs) -> 
     return cost
 
 
-def _read_options(words: tuple[str, ...], signs: Signs, whole: bool) -> tuple[Option, ...]:
+def _read_options(words: tuple[str, ...], script: int, signs: Signs, whole: bool) -> tuple[Option, ...]:
     found: list[Option] = []
     known = signs.meanings
     left = _MOST_SETTINGS if whole else 0
@@ -105,8 +109,7 @@ def _read_options(words: tuple[str, ...], signs: Signs, whole: bool) -> tuple[Op
             left -= len(settings)
             found += _meant(at, settings, signs)
             continue
-        if word[:1] != "-" and "=" not in word and not (word.isupper() and "_" in word):
-            # `train_net.py OUTPUT_DIR /ckpt SOLVER.MAX_ITER 100`
+        if word[:1] != "-" and "=" not in word and not (word == _WITHOUT_SIGN and _is_setting(words, at, script)):
             continue
         name, equals, value = word.partition("=")
         meaning = known[name] if name in known else meaning_of(name, signs)
@@ -120,6 +123,11 @@ def _read_options(words: tuple[str, ...], signs: Signs, whole: bool) -> tuple[Op
             value = words[at + 1] if at + 1 < len(words) else ""
         found.append(Option(at, meaning, value, equals != ""))
     return tuple(found)
+
+
+def _is_setting(words: tuple[str, ...], at: int, script: int) -> bool:
+    """Whether a name without a sign is set to the path behind it: ``train_net.py OUTPUT_DIR /ckpt``."""
+    return at > script and words[at - 1][:1] != "-" and at + 1 < len(words) and words[at + 1][:1] == "/"
 
 
 def _in_json(word: str, most: int) -> Iterator[tuple[str, str, Any]]:
