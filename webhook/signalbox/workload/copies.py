@@ -25,6 +25,7 @@ _MOST = 64
 _LONGEST_NAME = 3
 _MOST_WORDS = 64
 _MOST_OPTIONS = 6
+_MOST_BEFORE = 256
 _WATCH = frozenset({"--watch", "-w", "--monitor"})
 _STATES = (".pt", ".pth", ".ckpt", ".safetensors")
 _AFTER = "copied once the run is over"
@@ -87,7 +88,7 @@ def copied_after(container: ContainerView, view: "WorkloadView") -> tuple[Place,
     if trained is None:
         return None
     signs, storage = view.signs.checkpoint, Storage(container, view)
-    before = [word for started in container.started[:trained] for word in started.invocation.words]
+    before = [word for started in container.started[:trained][:_MOST_BEFORE] for word in started.invocation.words]
     after = container.started[trained + 1 :]
     for copy in view.copies:
         if copy.container is container and any(copy.started is started for started in after):

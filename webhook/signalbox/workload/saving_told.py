@@ -176,7 +176,7 @@ class Told:
         found = self.written + self._of_upload()
         if self.called and are(self.called, "ephemeral") and not any(map(is_fine_tuning, self.container.said)):
             # What it is told of its checkpoints says more than where its results go, and an option more than a variable.
-            only_variables = all(_is_of_a_variable(one) and not self._is_handed_over(one) for one in self.called)
+            only_variables = all(_is_of_a_variable(one) and not self._is_handed_over(one) for one in self.called[:MOST])
             found = [
                 one if one.finished or (only_variables and not _is_of_a_variable(one)) else one.doubted(_KEPT_ELSEWHERE)
                 for one in found

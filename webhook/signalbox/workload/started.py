@@ -90,7 +90,7 @@ def cost_within(invocation: Invocation, target: Target | None, signs: Signs) -> 
     if "{" in text:
         settings = sum([word.count(":") for word in words if word[:1] == "{" and len(word) <= _LONGEST_JSON])
         cost = min(settings, _MOST_SETTINGS) * WORD
-    if "," in text and not _OVERRIDES.isdisjoint(name_words(text[:_LONGEST_JSON])):
+    if "," in text and any(word in text for word in _OVERRIDES):
         cost += min(text.count(","), _MOST_SETTINGS) * WORD
     if invocation.document:
         cost += cost_of(invocation.document, signs)
