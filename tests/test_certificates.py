@@ -311,11 +311,11 @@ def test_keys_and_labels_that_others_put_into_a_secret_stay(installed: World) ->
 
 
 def test_the_secret_of_the_ca_deleted_again_and_again_does_not_fill_the_bundle(installed: World) -> None:
-    for _ in range(12):
+    for _ in range(24):
         del installed.api.objects[CA_SECRET]
         installed.run()
         assert_sound(installed)
-    assert {len(certificates_of(one)) for one in installed.bundles()} == {8}
+    assert {len(certificates_of(one)) for one in installed.bundles()} == {20}
     installed.run_until_calm()
     assert_sound(installed)
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from cryptography import x509
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from signalbox.certs.authority import issue_server, new_authority
@@ -66,6 +66,8 @@ def _seen(history: list[tuple[datetime, Any]], value: Any, now: datetime, lag: t
     history.append((now, value))
 
 
+# A CA that signed what some replica serves still, and many after it.
+@example([*[("delete", CA_SECRET)] * 4, ("wait", 45), *[("delete", CA_SECRET)] * 10], False)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(OPERATIONS, max_size=15), st.booleans())
 def test_whatever_happens_what_is_served_is_trusted_by_every_api_server(operations: list[Operation], is_due: bool) -> None:

@@ -20,8 +20,10 @@ from cryptography import x509
 from signalbox.certs.authority import CLOCK_SKEW, signed_by
 from signalbox.controller.certificates.state import Certificates, HeldServing, State, bundle_of, names_of
 
-_MOST_TRUSTED = 8
-"""A bundle must not grow without end, were somebody to delete the Secret of the CA again and again."""
+_MOST_TRUSTED = 20
+"""A bundle must not grow without end, were somebody to delete the Secret of the CA again and again. Some replica may still
+serve what an earlier one of them signed, though the Secret holds another certificate since: within the minutes that takes, the
+Secret may be deleted so often."""
 _MARGIN = timedelta(days=1)
 
 
