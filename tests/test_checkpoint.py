@@ -154,6 +154,37 @@ def test_spot_job_that_is_told_to_save_nothing_before_its_end_is_warned() -> Non
     assert "saves nothing before its end: --save_freq=-1 turns that off" in found.message
 
 
+@pytest.mark.parametrize(
+    ("args", "fix"),
+    [
+        (
+            ["--output_dir=/tmp/out"],
+            "let it save below /fsx, which outlives the Pod (write --output_dir=/fsx/out instead of --output_dir=/tmp/out)",
+        ),
+        (["--output_dir", "/tmp/a/b/"], "(write --output_dir /fsx/b instead of --output_dir /tmp/a/b/)"),
+        ([], "(--output_dir=/fsx/x, or what its framework calls it)"),
+    ],
+)
+def test_spot_job_is_shown_the_volume_that_it_has_already(args: list[str], fix: str) -> None:
+    (found,) = _asked(_mounting("/fsx", args)).findings
+    assert found.fix is not None
+    assert fix in found.fix.text
+    assert [(edit.value, edit.to_fill_in) for edit in found.fix.edits] == [("/fsx/<RUN>", True)]
+
+
+@pytest.mark.parametrize("path", ["/data", "/datasets", "/root/.cache"])
+def test_spot_job_is_not_told_to_save_where_its_data_is(path: str) -> None:
+    (found,) = _asked(_mounting(path, ["--output_dir=/tmp/out"])).findings
+    assert found.fix is not None
+    assert found.fix.text.startswith("mount a PersistentVolumeClaim")
+
+
+def _mounting(path: str, args: list[str]) -> dict[str, Any]:
+    job = _spot_job("team", args)
+    job["spec"]["template"]["spec"]["containers"][0]["volumeMounts"][0]["mountPath"] = path
+    return job
+
+
 def _copied(last: str) -> dict[str, Any]:
     container = {"command": ["bash", "-c", f"python train.py {last}"]}
     return manifest_of({"container": container, "with": {"nodeSelector": {"cloud.google.com/gke-spot": "true"}}})

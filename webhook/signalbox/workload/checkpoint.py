@@ -18,6 +18,7 @@ from signalbox.workload.labels import CHECKPOINT_URI
 from signalbox.workload.places import BEST, Found, Workers
 from signalbox.workload.said import Said
 from signalbox.workload.storage import LONGEST_PATH, Place, Storage
+from signalbox.workload.vocabulary import MAX_NAME, name_words
 
 if TYPE_CHECKING:
     from signalbox.fieldpath import Path
@@ -106,6 +107,20 @@ def _declared_place(value: str, view: "WorkloadView") -> Place | None:
         if place is not None and (best is None or BEST.index(place.kept) < BEST.index(best.kept)):
             best = place
     return best
+
+
+def lasting_folder(view: "WorkloadView") -> str:
+    """A folder that what trains may write to and that outlives the Pod; empty where none is mounted, or only what is read."""
+    signs = view.signs.checkpoint
+    read = signs.mounts_never | signs.mounts_of_data
+    for container in that_train(view):
+        for entry in container.mounts[:_MAX_EVIDENCE]:
+            path = entry.get("mountPath") if isinstance(entry, dict) and entry.get("readOnly") is not True else None
+            if isinstance(path, str) and path[:1] == "/" and len(path) <= MAX_NAME and read.isdisjoint(name_words(path)):
+                place = Storage(container, view).find(path)
+                if place is not None and place.kept == "durable":
+                    return path.rstrip("/")
+    return ""
 
 
 def that_train(view: "WorkloadView") -> list[ContainerView]:
