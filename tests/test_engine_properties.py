@@ -299,19 +299,19 @@ def assert_one_pass_is_enough(world: Setup, obj: Any) -> None:
     assert list(again.response.patch) == []
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(objects())
 def test_any_object_is_mutated_without_a_fault_and_a_second_time_without_a_change(obj: Any) -> None:
     assert_one_pass_is_enough(WORLD, obj)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(objects())
 def test_a_queue_of_spot_nodes_that_we_inject_changes_nothing_for_the_second_pass(obj: Any) -> None:
     assert_one_pass_is_enough(QUEUES, obj)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(objects())
 def test_any_object_is_judged_without_a_fault_in_a_text_that_a_terminal_can_show(obj: Any) -> None:
     outcome = validate(WORLD, request(obj), NOW)
@@ -324,7 +324,7 @@ def test_any_object_is_judged_without_a_fault_in_a_text_that_a_terminal_can_show
         assert warning.isprintable()
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.sampled_from(sorted(KINDS)).flatmap(lambda kind: st.tuples(objects(kind), objects(kind))))
 def test_any_update_is_answered_without_a_fault(pair: Any) -> None:
     old, new = pair
@@ -335,7 +335,7 @@ def test_any_update_is_answered_without_a_fault(pair: Any) -> None:
     assert not validate(WORLD, asked, NOW).errors
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(objects())
 def test_an_object_sent_again_unchanged_is_neither_patched_nor_refused(obj: Any) -> None:
     first = mutate(WORLD, request(obj), NOW)

@@ -72,14 +72,14 @@ def wrapped(kind: str, pod: Any, top: Any = None) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["Pod", "Job", "JobSet", "StatefulSet"])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=45, deadline=None)
 @given(data=st.data())
 def test_any_json_in_the_pod_spec(kind: str, data: st.DataObject) -> None:
     judge(wrapped(kind, data.draw(_JSON), data.draw(_JSON)))
 
 
 @pytest.mark.parametrize("kind", ["Pod", "Job", "JobSet"])
-@settings(max_examples=24, deadline=None)
+@settings(max_examples=35, deadline=None)
 @given(data=st.data())
 def test_any_json_in_every_field_of_a_container(kind: str, data: st.DataObject) -> None:
     fields = (
@@ -101,7 +101,7 @@ def test_any_json_in_every_field_of_a_container(kind: str, data: st.DataObject) 
     judge(wrapped(kind, {**pod, "containers": [container, {**container, "env": [entry], "volumeMounts": [entry]}]}))
 
 
-@settings(max_examples=130, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(text=st.text(alphabet="ab$(){}'\"\\`<>&|;#\n =-", max_size=80))
 def test_any_script(text: str) -> None:
     judge(wrapped("Job", {"containers": [{"command": ["bash", "-c", text]}]}))

@@ -202,7 +202,7 @@ def test_a_replay_is_summed_up_and_samples_are_told_apart_from_what_they_stand_f
     assert summary.estimated[Kind.NEWLY_REFUSED] == 20
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(objects())
 def test_a_recorded_request_is_answered_again_as_it_was(obj: Any) -> None:
     found = Replay(WORLD).of(recorded(WORLD, obj))

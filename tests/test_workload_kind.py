@@ -196,7 +196,7 @@ def test_policy_that_names_a_kind_nobody_declared_is_a_problem(tmp_path: Path) -
 KIND = compile_kind(WorkloadKindDocument.model_validate(yaml.safe_load(SWEEP)))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_any_json_in_any_field_of_it(data: st.DataObject) -> None:
     fields = ("parallel", "roles", "helper", "gpus", "nodes", "run", "queue", "class")
@@ -207,7 +207,7 @@ def test_any_json_in_any_field_of_it(data: st.DataObject) -> None:
     judge_everything(WorkloadView(obj, KIND, load_default_signs(), EmptyClusterView()))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(mangled_copy({**OBJECT, "spec": {**OBJECT["spec"], "run": "python train.py --resume", "queue": "q"}}, _JSON))
 def test_anything_anywhere_in_a_manifest_of_it(obj: dict[str, Any]) -> None:
     judge_everything(WorkloadView(obj, KIND, load_default_signs(), EmptyClusterView()))
