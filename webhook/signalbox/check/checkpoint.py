@@ -45,16 +45,15 @@ Passes:
           volumes: [{name: ckpt, persistentVolumeClaim: {claimName: ckpt}}]
 """
 
-import re
 from typing import Literal
 
 from signalbox.check.check import Check, Parameters
+from signalbox.check.instead import moved, turned_on
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.policy.mode import Mode
 from signalbox.workload.checkpoint import lasting_folder
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.labels import CHECKPOINT_URI
-from signalbox.workload.saving_off import instead_of
 from signalbox.workload.view import WorkloadView
 
 
@@ -72,9 +71,6 @@ _SEEN = {
     "durable": "a durable checkpoint is not what the policy accepts here.",
     "unknown": "where its checkpoint goes cannot be seen from the manifest.",
 }
-
-
-_OPTION = re.compile(r"(-{0,2}[A-Za-z][\w.-]*+)(=|\s++)([^\s=]++)\Z")
 _COPIED_LAST = "what it makes is copied away only once it is over."
 
 
@@ -149,31 +145,21 @@ def _interruption(view: WorkloadView) -> tuple[str, tuple[Evidence, ...]]:
     return "Work of this kind can be interrupted", priority.evidence
 
 
-def _moved(shown: str, folder: str) -> str:
-    """An option as it is to be written, with a place in another folder; empty where it is none: ``--output_dir=/tmp/out``."""
-    option = _OPTION.match(shown)
-    if option is None:
-        return ""
-    name, sign, value = option.groups()
-    return f"write {name}{sign}{folder}/{value.rstrip('/').rpartition('/')[2]} instead of {shown}"
-
-
 def _fix(view: WorkloadView, state: str, off: str) -> Fix:
     name = view.name.rstrip("-") or view.kind.kind.lower()
     edit = Edit(("metadata", "annotations", CHECKPOINT_URI), f"s3://BUCKET/{name}", to_fill_in=True)
     if off:
-        text = f"let it save as it goes, where that outlives the Pod ({instead_of(off)})"
+        text = f"let it save as it goes, where that outlives the Pod ({turned_on(off)})"
         return Fix(f"{text}; where it is saved all the same, declare it:", (edit,))
     if state == "unknown":
         return Fix("say where it goes:", (edit,))
     folder = lasting_folder(view)
     if folder:
         # What is mounted already is nearer than any bucket.
-        run = f"{folder}/<RUN>"
-        lost = next((_moved(seen.value, folder) for seen in view.checkpoint.evidence if state == "ephemeral"), "")
+        lost = moved(view.checkpoint.evidence[0].value, folder) if state == "ephemeral" else ""
         example = lost or f"--output_dir={folder}/{name}, or what its framework calls it"
         text = f"let it save below {folder}, which outlives the Pod ({example}); where it does so already, declare it:"
-        return Fix(text, (Edit(edit.path, run, to_fill_in=True),))
+        return Fix(text, (Edit(edit.path, f"{folder}/<RUN>", to_fill_in=True),))
     return Fix("mount a PersistentVolumeClaim where it writes, or write to a bucket and declare it:", (edit,))
 
 

@@ -156,7 +156,8 @@ def _role(name: str, whole: str, last: str, signs: CheckpointSigns) -> Role:
         return "output-when-named" if words and words[-1] in signs.folders else "output-when-saving"
     if _is_for_output(whole.replace(".", "_").split("_"), signs):
         return "output"
-    return "output-by-path" if whole in signs.outputs_by_path else ""
+    # `-O` is another option than `-o`.
+    return "output-by-path" if whole in signs.outputs_by_path and (len(whole) > 1 or name.islower()) else ""
 
 
 def _is_for_output(words: list[str], signs: CheckpointSigns) -> bool:

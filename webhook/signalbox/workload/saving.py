@@ -219,12 +219,8 @@ def _options(started: Started, folder: str, signs: Signs, trains: bool) -> Itera
             continue
         name, meaning = option_name(started.name_of(option)), option.meaning
         if name in signs.checkpoint.outputs_by_path and trains and option.at > started.at and _is_whole_path(value, signs):
-            # `-O` is another option.
-            role = "output-by-path" if len(name) > 1 or words[option.at].partition("=")[0].islower() else ""
-            meaning = meaning._replace(role=role)
+            meaning = meaning._replace(role="output-by-path")
         elif role == "output-by-path":
-            continue
-        if not role:
             continue
         # `save=False` says something too.
         if role in _WITHOUT_PLACE or (role == "output" and value.lower() == "false") or not _NO_PLACE.match(value):

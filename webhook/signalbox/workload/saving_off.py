@@ -4,7 +4,6 @@ A setting of something else that is zero says nothing (``--save_image_every 0``,
 a frequency every word must be one of saving and how often.
 """
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,9 +15,6 @@ if TYPE_CHECKING:
     from signalbox.workload.saving import Setting
 
 _SWITCHED_OFF = ("0", "-1", "no", "false", "none", "off", "never")
-_ON = {"0": "1", "no": "yes", "false": "true", "off": "on"}
-_TAKES_BACK = frozenset({"no", "nosave", "disable", "skip"})
-_SETTING = re.compile(r"([^=:\s]+)(=|:\s*+|\s++)(\S+)\Z")
 # What is left empty, or to be filled in, turns nothing on or off.
 _UNSAID = ("", "null", "~")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -67,22 +63,6 @@ def turned_off(settings: "Iterable[Setting]", signs: Signs) -> SavingOff | None:
             if never is None and _is_of_saving(name, signs):
                 never = SavingOff(setting, on_the_way=True)
     return nothing or never
-
-
-def instead_of(shown: str) -> str:
-    """What to write in place of a setting that turns saving off, in its own spelling: ``--save_strategy=no``."""
-    setting = _SETTING.match(shown)
-    name, sign, value = setting.groups() if setting is not None else (shown, "", "")
-    words = name_words(name)
-    if not _TAKES_BACK.isdisjoint(words):
-        return f"leave {name} out"
-    on = _ON.get(value.lower(), "")
-    if words[-1:] == ["strategy"]:
-        # Who chooses when to save has no `yes`: transformers takes `steps` or `epoch`.
-        on = "epoch"
-    elif value.istitle():
-        on = on.capitalize()
-    return f"write {name}{sign}{on} instead of {shown}" if on else f"{shown} turns that off"
 
 
 def _is_of_saving(name: str, signs: Signs) -> bool:
