@@ -28,7 +28,7 @@ e2e: setup ## Signalbox in a real API server, with Kueue and JobSet (Go builds t
 	@$(BIN)/python -m tests.e2e $(E2E)
 
 test: setup ## the fast test suite, under two minutes
-	@$(BIN)/python -m pytest -n 2 --dist worksteal
+	@$(BIN)/python -m pytest -n 3 --dist worksteal
 
 lint: setup ## ruff, mypy --strict, layers, the shipped policies
 	@$(BIN)/ruff check .

@@ -159,6 +159,10 @@ PLACES: dict[tuple[str, str], tuple[str, ...]] = {
         f"{_ROLES}.map(l, l.map(r, dyn({{'spec': {{'containers': r.?sidecars.orValue(null)}}}})))",
         f"{_ROLES}.map(l, l.map(r, r.?gpu.orValue(null)).filter(g, type(g) == map && type(g.?name.orValue(null)) == string)"
         ".map(g, dyn({'spec': {'containers': [{'resources': {'limits': {g.name: 1}}}]}})))",
+        # GPUs by Spark's own settings, which name the vendor.
+        f"{_SPEC}.map(s, s.?sparkConf.orValue(null)).filter(c, type(c) == map)"
+        ".map(c, ['spark.driver.resource.gpu.vendor', 'spark.executor.resource.gpu.vendor']"
+        f".map(k, c[?k].orValue(null)).filter(v, type(v) == string).map(v, {_GPU}))",
     ),
 }
 

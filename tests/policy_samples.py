@@ -7,11 +7,14 @@ from typing import Any
 from signalbox.configuration import SetupFiles
 from signalbox.manifests import FileBytes, PathBytes
 from signalbox.policy.documents import API_VERSION
+from signalbox.policy.match_document import MatchDocument
 from signalbox.policy.resources import GROUP, PLURALS, VERSION
 
 from .fake_api_server import FakeApiServer
 
 JsonObject = dict[str, Any]
+# Every key of the match vocabulary, as it is written.
+MATCH_KEYS = tuple(field.alias or name for name, field in MatchDocument.model_fields.items())
 
 
 def policy(name: str = "research", *, rule: str = "small", mode: str = "enforce", **spec: Any) -> JsonObject:

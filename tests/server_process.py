@@ -142,7 +142,14 @@ def running(folder: Path, **options: Any) -> Iterator[Webhook]:
     (folder / "policies").mkdir(exist_ok=True)
     if not (folder / "tls.crt").exists():
         issue_development(folder, ["localhost", "127.0.0.1"], 30, datetime.now(UTC))
-    process = subprocess.Popen(command(folder, **options), stderr=subprocess.PIPE, env=environment(folder))
+    with ended_afterwards(folder, command(folder, **options), environment(folder)) as webhook:
+        yield webhook
+
+
+@contextmanager
+def ended_afterwards(folder: Path, command: list[str], variables: dict[str, str]) -> Iterator[Webhook]:
+    """A webhook that is started by this command."""
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, env=variables)
     try:
         yield Webhook(process, folder)
     finally:

@@ -277,6 +277,14 @@ def test_a_gang_that_only_a_name_tells_of_is_a_warning() -> None:
     assert not answer(by_type, several("x", subdomain="workers")).allowed
 
 
+def test_a_name_that_the_api_server_still_completes_tells_as_much() -> None:
+    manifest = several("ddp-run-")
+    manifest["metadata"]["generateName"] = manifest["metadata"].pop("name")
+    response = answer(GANG, manifest)
+    assert response.allowed
+    assert response.warnings == answer(GANG, several("ddp-run")).warnings
+
+
 def test_what_would_be_training_under_another_name_is_no_less_refused() -> None:
     def by_image(name: str) -> dict[str, Any]:
         manifest = job(name)

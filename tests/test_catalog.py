@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from signalbox.fieldpath import value_at
 from signalbox.finding import Finding
 from signalbox.fix import apply_fixes
 from tests.manifests import deployment, gpu_job, job_set, pod_spec
@@ -150,6 +151,45 @@ def test_the_limit_of_what_an_app_wrapper_holds_counts() -> None:
     assert "too-short" in problems("time-limits", wrapped, min=60 * 86400)
 
 
+def test_a_limit_of_one_part_ends_no_other() -> None:
+    made = job_set()
+    made["spec"]["replicatedJobs"][0]["template"]["spec"]["activeDeadlineSeconds"] = 60
+    (found,) = problems("time-limits", made).values()
+    assert found.message.startswith("Some of it has no time limit")
+    assert [one.path[:3] for one in found.evidence] == [("spec", "replicatedJobs", 1)]
+    made["spec"]["replicatedJobs"][1]["template"]["spec"]["activeDeadlineSeconds"] = 3600
+    assert not problems("time-limits", made)
+
+
+def test_a_short_limit_of_another_part_hides_no_long_one() -> None:
+    made = job_set()
+    made["spec"]["replicatedJobs"][0]["template"]["spec"]["activeDeadlineSeconds"] = 60
+    made["spec"]["replicatedJobs"][1]["template"]["spec"]["activeDeadlineSeconds"] = 30 * 86400
+    (found,) = problems("time-limits", made, max=86400).values()
+    assert found.message == "It may run for 30 days; at most 24 hours are allowed."
+    assert not problems("time-limits", apply_fixes(made, [found]), max=86400)
+
+
+def test_the_limit_of_the_job_whose_success_is_the_jobsets_ends_all() -> None:
+    made = job_set()
+    made["spec"]["replicatedJobs"][0]["template"]["spec"]["activeDeadlineSeconds"] = 3600
+    assert problems("time-limits", made)
+    made["spec"]["successPolicy"] = {"operator": "All", "targetReplicatedJobs": ["coordinator"]}
+    assert not problems("time-limits", made)
+    made["spec"]["successPolicy"]["targetReplicatedJobs"].append("workers")
+    assert problems("time-limits", made)
+
+
+def test_kueues_limit_ends_what_kueue_queues() -> None:
+    job = gpu_job()
+    job["metadata"] |= {"labels": {"kueue.x-k8s.io/max-exec-time-seconds": "60"}}
+    pod_spec(job)["schedulerName"] = "volcano"
+    job["metadata"]["annotations"] = {"scheduling.volcano.sh/queue-name": "q"}
+    assert problems("time-limits", job)
+    job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "q"
+    assert not problems("time-limits", job)
+
+
 def test_a_service_and_work_without_gpus_need_no_end() -> None:
     job = gpu_job()
     del pod_spec(job)["containers"][0]["resources"]
@@ -285,7 +325,6 @@ def test_a_larger_gang_is_worse_and_a_smaller_one_is_not() -> None:
     "written",
     [
         {"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "q"}}},
-        {"metadata": {"labels": {"kai.scheduler/queue": "q"}}},
         {"spec": {"runPolicy": {"schedulingPolicy": {"minAvailable": 4}}}},
         {"spec": {"elasticPolicy": {"minReplicas": 1}}},
     ],
@@ -540,6 +579,30 @@ def test_an_image_that_was_there_already_is_not_held_against_an_update() -> None
     assert not problems("image-tag", new, old)
 
 
+@pytest.mark.parametrize(
+    ("image", "by_tag", "by_digest"),
+    [
+        ("reg.io/a/x__1__y:latest", True, True),
+        ("reg.io/a/b:v__1__", False, True),
+        ("reg.io/a/b:__LATEST__", False, False),
+        ("reg.io/a/__NAME__:latest", False, False),
+        ("$(IMAGE):latest", False, False),
+    ],
+)
+def test_only_what_no_registry_takes_is_still_to_be_filled_in(image: str, by_tag: bool, by_digest: bool) -> None:
+    job = gpu_job()
+    pod_spec(job)["containers"][0]["image"] = image
+    assert bool(problems("image-tag", job)) is by_tag
+    assert bool(problems("image-tag", job, require="digest")) is by_digest
+
+
+def test_no_number_of_good_images_hides_a_bad_one() -> None:
+    job = gpu_job()
+    pod_spec(job)["initContainers"] = [{"name": f"c{at}", "image": "r/a:1"} for at in range(2000)]
+    pod_spec(job)["containers"][0]["image"] = "r/b:latest"
+    assert list(problems("image-tag", job)) == ["r/b:latest"]
+
+
 # gpu-bypass
 
 
@@ -582,6 +645,185 @@ def test_a_gpu_asked_for_by_annotation_or_claim_is_asked_for() -> None:
     trainer["resources"] = {}
     job["spec"]["template"]["metadata"] = {"annotations": {"gpu-fraction": "0.5"}}
     assert not problems("gpu-bypass", job)
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        pod(schedulerName="kai-scheduler")
+        | {"metadata": {"name": "p", "namespace": "research", "labels": {"kai.scheduler/queue": "team-b"}}},
+        with_(
+            gpu_job,
+            template={
+                "metadata": {"annotations": {"scheduling.volcano.sh/queue-name": "team-b"}},
+                "spec": {"schedulerName": "volcano"},
+            },
+        ),
+    ],
+)
+def test_a_queue_of_another_scheduler_is_shown_and_mended_where_it_stands(work: Any) -> None:
+    (found,) = problems("queue-allowed", work, allow=["team-a"]).values()
+    assert found.evidence[0].value == "team-b"
+    assert value_at(work, found.evidence[0].path) == "team-b"
+    assert not problems("queue-allowed", apply_fixes(work, [found]), allow=["team-a"])
+
+
+def with_claim(mode: str, **first: Any) -> Any:
+    """A JobSet of two jobs that claims a volume for all its Pods, which both mount by its name."""
+    made = job_set()
+    claim = {"metadata": {"name": "ckpt"}, "spec": {"accessModes": [mode], "resources": {"requests": {"storage": "1Ti"}}}}
+    made["spec"]["volumeClaimPolicies"] = [{"templates": [claim]}]
+    for replicated in made["spec"]["replicatedJobs"]:
+        container = replicated["template"]["spec"]["template"]["spec"]["containers"][0]
+        container["volumeMounts"] = [{"name": "ckpt", "mountPath": "/ckpt"}]
+    made["spec"]["replicatedJobs"][1].update(first)
+    return made
+
+
+def test_a_claim_of_a_jobset_is_for_all_its_pods() -> None:
+    (found,) = problems("shared-storage", with_claim("ReadWriteOnce")).values()
+    assert "share the claim ckpt, which only one node can mount" in found.message
+    assert value_at(with_claim("ReadWriteOnce"), found.evidence[0].path) == ["ReadWriteOnce"]
+    assert not problems("shared-storage", apply_fixes(with_claim("ReadWriteOnce"), [found]))
+    assert not problems("shared-storage", with_claim("ReadWriteMany"))
+
+
+def test_jobs_of_a_jobset_that_run_one_after_the_other_share_a_claim_well() -> None:
+    made = with_claim("ReadWriteOnce", dependsOn=[{"name": "driver", "status": "Complete"}])
+    for replicated in made["spec"]["replicatedJobs"]:
+        replicated["replicas"] = 1
+        replicated["template"]["spec"] |= {"parallelism": 1, "completions": 1}
+    assert not problems("shared-storage", made)
+
+
+def test_a_queue_that_is_allowed_hides_no_other() -> None:
+    job = gpu_job()
+    pod_spec(job)["schedulerName"] = "volcano"
+    job["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "a", "kai.scheduler/queue": "a"}
+    job["spec"]["template"]["metadata"] = {"annotations": {"scheduling.volcano.sh/queue-name": "urgent"}}
+    assert list(problems("queue-allowed", job, allow=["a"])) == ["urgent"]
+
+
+def test_a_kind_whose_operator_names_the_scheduler_stands_in_its_queue() -> None:
+    queue = {"scheduling.volcano.sh/queue-name": "q1"}
+    mpi = pytorch_job() | {"kind": "MPIJob", "apiVersion": "kubeflow.org/v2beta1"}
+    mpi["spec"] = {"mpiReplicaSpecs": mpi["spec"].pop("pytorchReplicaSpecs")}
+    mpi["metadata"] = mpi["metadata"] | {"annotations": queue}
+    assert not problems("queue-required", mpi)
+    template = {"metadata": {"annotations": queue}, "spec": pod_spec(gpu_job())}
+    volcano = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "v"}}
+    volcano["spec"] = {"tasks": [{"replicas": 2, "template": template}]}
+    assert not problems("queue-required", in_app_wrapper(volcano))
+    assert list(problems("queue-allowed", in_app_wrapper(volcano), allow=["good"])) == ["q1"]
+
+
+def test_a_queue_of_a_scheduler_that_never_sees_the_pods_is_none() -> None:
+    job = gpu_job()
+    job["metadata"]["annotations"] = {"scheduling.volcano.sh/queue-name": "training-large"}
+    assert problems("queue-required", job)
+    pod_spec(job)["schedulerName"] = "default-scheduler"
+    assert problems("queue-required", job)
+    pod_spec(job)["schedulerName"] = "volcano"
+    assert not problems("queue-required", job)
+
+
+@pytest.mark.parametrize("host", ["/dev//nvidia0", "//dev/nvidia0", "/dev/./nvidia0", "/dev/x/../nvidia0"])
+def test_a_device_is_one_however_its_path_is_written(host: str) -> None:
+    job = gpu_job()
+    container = pod_spec(job)["containers"][0]
+    del container["resources"]
+    container["volumeMounts"] = [{"name": "d", "mountPath": "/d"}]
+    pod_spec(job)["volumes"] = [{"name": "d", "hostPath": {"path": host}}]
+    assert problems("gpu-bypass", job)
+
+
+@pytest.mark.parametrize(
+    ("host", "below", "seen"), [("/dev", "nvidia0", True), ("/", "dev/nvidia0", True), ("/dev", "shm", False)]
+)
+def test_a_device_may_be_mounted_out_of_a_folder(host: str, below: str, seen: bool) -> None:
+    job = gpu_job()
+    container = pod_spec(job)["containers"][0]
+    del container["resources"]
+    container["volumeMounts"] = [{"name": "d", "mountPath": "/d", "subPath": below}]
+    pod_spec(job)["volumes"] = [{"name": "d", "hostPath": {"path": host}}]
+    assert bool(problems("gpu-bypass", job)) is seen
+
+
+def test_all_devices_may_be_asked_for_by_another_variable() -> None:
+    job = gpu_job()
+    container = pod_spec(job)["containers"][0]
+    del container["resources"]
+    container["env"] = [{"name": "X", "value": "all"}, {"name": "NVIDIA_VISIBLE_DEVICES", "value": "$(X)"}]
+    assert problems("gpu-bypass", job)
+    container["env"][0]["value"] = "void"
+    assert not problems("gpu-bypass", job)
+
+
+@pytest.mark.parametrize("none", ["0m", "00", "0.0", "-0", None, "0"])
+def test_none_at_all_is_no_gpu_that_is_asked_for(none: Any) -> None:
+    job = job_set()
+    container = job["spec"]["replicatedJobs"][1]["template"]["spec"]["template"]["spec"]["containers"][0]
+    container["resources"] = {"limits": {"nvidia.com/gpu": none}}
+    container["env"] = [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]
+    assert problems("gpu-bypass", job)
+
+
+# What stands in another object, or on the Pods.
+
+
+def test_a_trainer_that_runs_for_ever_is_found_behind_another_object() -> None:
+    train = deployment("trainer", "research")
+    train["spec"]["template"]["spec"]["containers"][0] |= {
+        "command": ["torchrun", "train.py"],
+        "ports": [],
+        "readinessProbe": None,
+    }
+    harmless = gpu_job("first")
+    pod_spec(harmless)["containers"][0] |= {"command": ["true"], "resources": {}}
+    assert problems("controller-kind", in_app_wrapper(train))
+    (found,) = problems("controller-kind", in_app_wrapper(harmless, train)).values()
+    assert found.evidence[0].path[:4] == ("spec", "components", 1, "template")
+    assert not problems("controller-kind", in_app_wrapper(harmless, deployment()))
+
+
+@pytest.mark.parametrize("label", ["kueue.x-k8s.io/priority-class", "priorityClassName"])
+def test_a_class_that_only_the_pods_are_labelled_with_must_be_allowed_too(label: str) -> None:
+    server = deployment()
+    server["spec"]["template"]["metadata"]["labels"]["priorityClassName"] = "gold"
+    assert not problems("priority-allowed", server, allow=["normal"]), "no scheduler that reads it sees the Pods"
+    del server["spec"]["template"]["metadata"]["labels"]["priorityClassName"]
+    server["spec"]["template"]["spec"]["schedulerName"] = "kai-scheduler"
+    server["spec"]["template"]["metadata"]["labels"][label] = "urgent"
+    (found,) = problems("priority-allowed", server, allow=["normal"]).values()
+    assert value_at(server, found.evidence[0].path) == "urgent"
+    assert not problems("priority-allowed", apply_fixes(server, [found]), allow=["normal"])
+
+
+@pytest.mark.parametrize(
+    ("rule", "found"),
+    [
+        ({"action": "Ignore", "onExitCodes": {"operator": "NotIn", "values": [0]}}, True),
+        ({"action": "Ignore", "onExitCodes": {"operator": "In", "values": [1, 143]}}, True),
+        ({"action": "Ignore", "onExitCodes": {"operator": "In", "values": [143]}}, False),
+        ({"action": "Ignore", "onExitCodes": {"operator": "In", "values": [[1], {}]}}, True),
+        ({"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}, False),
+        ({"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [0]}}, False),
+    ],
+)
+def test_what_ended_by_itself_is_started_again_within_its_budget(rule: Any, found: bool) -> None:
+    job = gpu_job(backoffLimit=0, podFailurePolicy={"rules": [rule]})
+    assert bool(problems("restart-budget", job, max=3)) is found
+
+
+def test_a_jobset_counts_what_it_starts_again() -> None:
+    job = job_set()
+    rule = {"name": "again", "action": "RestartJobSetAndIgnoreMaxRestarts"}
+    job["spec"]["failurePolicy"] = {"maxRestarts": 1, "rules": [rule]}
+    for replicated in job["spec"]["replicatedJobs"]:
+        replicated["template"]["spec"]["backoffLimit"] = 0
+    assert problems("restart-budget", job, max=3)
+    rule["onJobFailureReasons"] = ["PodFailurePolicy"]
+    assert not problems("restart-budget", job, max=3)
 
 
 # label-contradicted
@@ -630,6 +872,15 @@ def test_what_is_not_known_by_a_wrong_label_is_told_so_wherever_the_label_stands
     (found,) = problems("label-contradicted", job).values()
     assert "says Training, which is no type; what this is is not known. Did you mean training?" in found.message
     assert found.evidence[0].path == ("spec", "template", "metadata", "labels", "workload.ai/type")
+
+
+def test_an_empty_label_is_not_taken_for_the_one_that_counts() -> None:
+    job = gpu_job()
+    job["metadata"]["labels"] = {"workload.ai/type": ""}
+    job["spec"]["template"]["metadata"] = {"labels": {"workload.ai/type": "evaluation"}}
+    (found,) = problems("label-contradicted", job).values()
+    assert found.evidence[0].path == ("spec", "template", "metadata", "labels", "workload.ai/type")
+    assert not problems("label-contradicted", apply_fixes(job, [found]))
 
 
 def test_a_server_that_is_labelled_training_counts_where_the_policy_says_so() -> None:

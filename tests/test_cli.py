@@ -17,9 +17,9 @@ from signalbox.cli.main import main
 from signalbox.cli.match_words import match_words
 from signalbox.fieldpath import parse_path, resolve_path, value_at
 from signalbox.patch import path_in
-from signalbox.policy.match_document import MATCH_KEYS
 from signalbox.source import read_documents
 from signalbox.yaml_text import yaml_documents
+from tests.policy_samples import MATCH_KEYS
 
 FILES = Path(__file__).parent / "cases" / "cli" / "files"
 POLICIES = ("--policies", "policies")

@@ -8,8 +8,8 @@ import pytest
 from signalbox.signs_loading import load_default_signs
 from signalbox.workload import places, program_text, resume, started
 from signalbox.workload.budget import SAVE_CALL, TOTAL, WORD
+from signalbox.workload.container_paths import LONGEST_PATH
 from signalbox.workload.program_text import cost_of, saved_in
-from signalbox.workload.storage import LONGEST_PATH
 from signalbox.workload.view import WorkloadView
 from tests.judgement_cases import manifest_of, view_of
 

@@ -39,8 +39,8 @@ _KEYS = st.sampled_from(
         "nodeSelectorTerms", "matchExpressions", "preference", "readinessProbe", "httpGet", "workingDir",
         "spec", "template", "metadata", "labels", "annotations", "workload.ai/type",
         "workload.ai/checkpoint-uri", "replicas", "parallelism", "replicatedJobs", "subdomain",
-        "cloud.google.com/gke-spot", "volumeClaimTemplates", "persistentVolumeClaim", "claimName",
-        "resourceClaims", "resourceClaimTemplateName",
+        "cloud.google.com/gke-spot", "volumeClaimTemplates", "volumeClaimPolicies", "templates",
+        "persistentVolumeClaim", "claimName", "resourceClaims", "resourceClaimTemplateName",
     ]
 )  # fmt: skip
 _JSON = st.recursive(
@@ -67,7 +67,7 @@ def wrapped(kind: str, pod: Any, top: Any = None) -> dict[str, Any]:
             "spec": {"replicatedJobs": jobs},
         }
     api = "batch/v1" if kind == "Job" else "apps/v1"
-    spec = {"template": template, "replicas": top, "parallelism": top, "volumeClaimTemplates": top}
+    spec = {"template": template, "replicas": top, "parallelism": top, "volumeClaimTemplates": top, "volumeClaimPolicies": top}
     return {"apiVersion": api, "kind": kind, "metadata": top, "spec": spec}
 
 

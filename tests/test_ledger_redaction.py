@@ -306,3 +306,27 @@ def test_a_job_set_that_trains_from_variables_is_judged_the_same() -> None:
     assert kept is not None
     assert "hunter2" not in json.dumps(kept)
     assert _told(validate(WORLD, request(kept), NOW).findings) == _told(validate(WORLD, request(obj), NOW).findings)
+
+
+def test_a_parameter_that_is_named_like_a_secret_leaves_a_doubt() -> None:
+    arguments = {"parameters": [{"name": "auth", "value": "s3://b/x"}, {"name": "out", "value": "s3://b/y"}]}
+    workflow = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": {}, "spec": {"arguments": arguments}}
+    kept = redacted(workflow)
+    assert kept.object is not None
+    assert kept.object["spec"]["arguments"]["parameters"][1]["value"] == "s3://b/y"
+    assert kept.doubts == ("the value of auth",)
+
+
+def test_the_default_of_a_parameter_that_is_named_like_a_secret_is_not_kept() -> None:
+    template = {"name": "t", "inputs": {"parameters": [{"name": "password", "default": "hunter2"}]}}
+    kept = redacted(
+        {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": {}, "spec": {"templates": [template]}}
+    )
+    assert "hunter2" not in json.dumps(kept.object)
+
+
+def test_a_header_of_a_probe_leaves_no_doubt() -> None:
+    obj = gpu_job()
+    header = {"name": "Authorization", "value": "Bearer x"}
+    pod_spec(obj)["containers"][0]["livenessProbe"] = {"httpGet": {"port": 80, "httpHeaders": [header]}}
+    assert redacted(obj).doubts == ()

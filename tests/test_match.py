@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from signalbox.policy.match import compile_match
-from signalbox.policy.match_document import MATCH_KEYS, MatchDocument
+from signalbox.policy.match_document import MatchDocument
 from signalbox.review import UserInfo
 from signalbox.workload.judgement import Judgement
 from signalbox.workload.kinds.table import KINDS
 from signalbox.workload.priority import Priority
 from signalbox.workload.view import Owner
 from tests.fake_view import KnownNamespaces, gpus, matcher, subject
+from tests.policy_samples import MATCH_KEYS
 
 POD = KINDS["", "Pod"]
 CRON_JOB = KINDS["batch", "CronJob"]

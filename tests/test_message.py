@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signalbox.message import LIMIT, WIDTH, clean
+from signalbox.message import LIMIT
+from signalbox.plain_text import WIDTH, clean
 from tests.manifests import deployment, gpu_job, pod_spec
 from tests.world import cluster_of_yaml, judged, policy, request, setup, yaml
 
@@ -49,7 +50,7 @@ def test_an_enormous_value_does_not_make_an_enormous_message() -> None:
     """Events and conditions store a refusal uncut."""
     job = gpu_job()
     pod_spec(job)["containers"] = [
-        {"name": "c" * 300 + str(index), "image": "i", "resources": {"limits": {"nvidia.com/gpu": "9" * 500}}}
+        {"name": "c" * 300 + str(index), "image": "i", "resources": {"limits": {"nvidia.com/gpu": "9" * 2000}}}
         for index in range(200)
     ]
     message = judged(setup(EVERYTHING), request(job)).response.message
@@ -189,7 +190,9 @@ def test_warnings_are_never_dropped_by_the_client(name: str) -> None:
     job = gpu_job()
     job["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": name or "q"}
     world: Any = WARN
-    for warning in judged(world, request(job)).response.warnings:
+    warnings = judged(world, request(job)).response.warnings
+    assert warnings
+    for warning in warnings:
         assert warning
         assert not any(character < " " or character == "\x7f" for character in warning)
 

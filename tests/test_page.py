@@ -152,14 +152,14 @@ def test_a_requests_page_has_who_asked_what_was_found_and_the_object_as_it_was_k
         ("/workloads?result=excepted&rule=interruptible/checkpoint", "nightly-distill", "pretrain-4"),
         ("/requests?decision=refused", "refused", "let in with a warning Job"),
         ("/requests?team=platform", "team-platform/", "team-research/"),
-        ("/requests?user=ann", "by ann", "eval-bot"),
-        ("/?team=platform", "platform", "research 2"),
+        ("/requests?user=ann", "Only by ann", "eval-bot"),
+        ("/?team=platform", "with a finding 10", "research 2"),
         (f"/rule?rule={RULE}&team=platform", "reward-sweep", "pretrain-4"),
     ],
 )
 def test_filters_stand_in_the_address(pages: Pages, address: str, there: str, gone: str) -> None:
     text = pages.text(address)
-    assert there in text.replace("Only by", "by") or there in text
+    assert there in text
     assert gone not in text
 
 
@@ -304,9 +304,9 @@ def test_a_ledger_that_breaks_is_told_and_the_rest_is_shown(tmp_path: Path, sour
         connection.execute("DROP TABLE findings")
     pages = Pages(FixedSources(Known(broken), sources.of_scan, sources.of_setup))
     for address in PAGES:
-        text = pages.text(address)
-        assert "the ledger cannot be read: no such table: findings" in text or address in ("/workloads", "/accelerators")
-    assert "13 standing workloads" in read(pages.html("/workloads")) or "llama-sft-00" in pages.text("/workloads")
+        asks_the_ledger = address not in ("/workloads", "/accelerators")
+        assert ("the ledger cannot be read: no such table: findings" in pages.text(address)) is asks_the_ledger
+    assert "team-research/pretrain-4" in pages.text("/workloads")
 
 
 def test_a_slow_ledger_is_not_waited_for(tmp_path: Path, sources: FixedSources, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,9 +12,10 @@ from signalbox.cli.main import main
 from signalbox.policy.documents import InjectDocument, PolicySpec, RuleDocument
 from signalbox.policy.expression_syntax import REQUEST_FIELDS
 from signalbox.policy.loading import load_policy_set
-from signalbox.policy.match_document import MATCH_KEYS, MatchDocument
+from signalbox.policy.match_document import MatchDocument
 from signalbox.policy.workload_value import WORKLOAD_FIELDS
 from signalbox.source import read_documents
+from tests.policy_samples import MATCH_KEYS
 
 PAGE = (Path(__file__).parents[1] / "docs" / "policies.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| (.+) \|$", PAGE, re.MULTILINE)

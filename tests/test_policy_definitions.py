@@ -16,10 +16,10 @@ from pydantic import BaseModel, ValidationError
 
 from signalbox.policy.documents import API_VERSION, PolicyExceptionDocument, WorkloadPolicyDocument
 from signalbox.policy.kind_document import WorkloadKindDocument
-from signalbox.policy.match_document import MATCH_KEYS
 from signalbox.policy.mode import MODE_WORDS
 from signalbox.policy.signs_document import WorkloadSignsDocument
 from signalbox.source import read_documents
+from tests.policy_samples import MATCH_KEYS
 from tests.yaml_files import read_yaml
 
 from .structural import PRESERVE, broken_rules, kept, refusals

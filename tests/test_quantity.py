@@ -41,7 +41,7 @@ def test_quantity(written: Any, value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "written", ["", " 1", "abc", "1 ", "1kk", "0x10", "1e", "--1", None, True, False, [], {}, "9" * 100, "1e9999"]
+    "written", ["", " 1", "abc", "1 ", "1kk", "0x10", "1e", "--1", None, True, False, [], {}, "9" * 2000, "1e9999"]
 )
 def test_no_quantity(written: Any) -> None:
     assert parse_quantity(written) is None
@@ -52,10 +52,37 @@ def test_milli_is_a_thousandth(number: int) -> None:
     assert parse_quantity(f"{number}m") == Fraction(number, 1000)
 
 
-@given(st.text(max_size=20) | st.floats() | st.integers())
-def test_nothing_crashes(written: Any) -> None:
-    value = parse_quantity(written)
-    assert value is None or format_quantity(value)
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("1e999", 2**63 - 1),
+        ("-1e999", 1 - 2**63),
+        ("16Ei", 2**63 - 1),
+        ("9" * 100, 2**63 - 1),
+        ("0" * 100 + "64", 64),
+        ("64e0000", 64),
+        (10**30, 2**63 - 1),
+        (-(10**30), 1 - 2**63),
+        (1e300, 2**63 - 1),
+        ("1e-999", Fraction(1, 10**9)),
+        ("-0.0000000001", Fraction(-1, 10**9)),
+        ("1.0000000001", Fraction(10**9 + 1, 10**9)),
+    ],
+)
+def test_what_is_too_large_or_too_fine_is_the_nearest_that_there_is(written: Any, value: Any) -> None:
+    """As in apimachinery: at most 2^63-1, and rounded up to a nano."""
+    assert parse_quantity(written) == value
+
+
+SIZES = st.from_regex(r"[+-]?\d{1,3}(\.\d{1,3})?([eE][+-]?\d{1,3}|[numkMGTPE]|[KMGTPE]i)?", fullmatch=True)
+
+
+@given(st.lists(SIZES | st.text(max_size=20) | st.floats() | st.integers(), max_size=4), st.integers(0, 2**63))
+def test_every_sum_has_a_text_and_a_value_as_a_float(written: list[Any], pods: int) -> None:
+    values = [value for one in written if (value := parse_quantity(one)) is not None]
+    total = sum(values) * pods
+    assert len(format_quantity(total)) < 64
+    assert isinstance(float(total), float)
 
 
 @pytest.mark.parametrize("written", ["${GPUS}", "$GPUS", "{{ .Values.gpus }}", "$(GPUS)", "<GPUS>", "__GPUS__"])

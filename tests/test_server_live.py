@@ -23,7 +23,7 @@ from signalbox.last_good import CONFIG_MAP, KEY, pack
 from signalbox.manifests import FileBytes, PathBytes
 
 from .fake_api_server import FakeApiServer
-from .server_process import Webhook, environment, wait_for
+from .server_process import Webhook, ended_afterwards, environment, wait_for
 
 GROUP, VERSION = "policy.workload.ai", "v1alpha1"
 _KINDS = {"workloadpolicies": "WorkloadPolicy", "policyexceptions": "PolicyException"}
@@ -87,18 +87,8 @@ def serving(fake: FakeApiServer, folder: Path, **variables: str) -> Iterator[Web
         "0.05",
     ]
     command += ["--watch-cluster", "--kubeconfig", str(folder / "kubeconfig")]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, env={**environment(folder), **variables})
-    try:
-        yield Webhook(process, folder)
-    finally:
-        process.terminate()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        assert process.stderr is not None
-        process.stderr.close()
+    with ended_afterwards(folder, command, {**environment(folder), **variables}) as webhook:
+        yield webhook
 
 
 def answer(webhook: Webhook, namespace: str = "research") -> str:

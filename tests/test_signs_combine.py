@@ -8,16 +8,9 @@ from pydantic import ValidationError
 
 from signalbox.cluster.view import EmptyClusterView
 from signalbox.configuration import load_signs
+from signalbox.policy.saving_signs_document import CheckpointNameEntry, ResumeEntry, VolumeEntry
 from signalbox.policy.signs_compile import compile_signs
-from signalbox.policy.signs_document import (
-    CheckpointNameEntry,
-    CommandEntry,
-    NameEntry,
-    PortEntry,
-    ResumeEntry,
-    VolumeEntry,
-    WorkloadSignsDocument,
-)
+from signalbox.policy.signs_document import CommandEntry, NameEntry, PortEntry, WorkloadSignsDocument
 from signalbox.policy.signs_roles import CHECKPOINT, COMMANDS, NAMES, PORTS, RESUME, VOLUMES, Rivals
 from signalbox.signs_loading import default_documents
 from signalbox.workload.kinds.table import KINDS
@@ -209,7 +202,7 @@ def test_later_document_says_what_an_option_has_to_do_with_saving(
 
 
 def test_call_that_counts_for_some_frameworks_counts_for_all_where_a_later_document_says_so() -> None:
-    text = "import torch\nloss.backward()\njoblib.dump(model, 's3://b/x')"
+    text = "import torch\nloss.backward()\njoblib.dump(scaler, 's3://b/x')"
     case = {"container": {"command": ["python", "-c", text]}}
     assert view(case).checkpoint.state == "none"
     assert view(case, saving("call", "joblib.dump(")).checkpoint.state == "durable"

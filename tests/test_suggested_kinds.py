@@ -52,7 +52,7 @@ def test_what_is_suggested_finds_the_containers_it_was_made_from(case: dict[str,
     spec = suggest_kind(case["manifest"], load_default_signs())
     assert spec is not None
     templates = compile_kind(WorkloadKindDocument.model_validate(suggested_document(spec))).templates(case["manifest"])
-    assert all(one.spec.get("containers") or one.asked for one in templates)
+    assert all(one.spec.get("containers") or one.asked or one.programs for one in templates)
     assert templates
 
 

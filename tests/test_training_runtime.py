@@ -151,6 +151,28 @@ def test_volumes_of_a_patch_are_mounted_in_the_runtimes_container() -> None:
     assert view(without, cluster(TORCH)).checkpoint.state == "ephemeral"
 
 
+def test_a_claim_that_a_runtime_makes_for_its_jobset_keeps_what_is_written() -> None:
+    job = train_job(command=["torchrun", "train.py", "--output_dir=/out"])
+    claim = "volumeClaimPolicies: [{templates: [{metadata: {name: out}}]}]\n      replicatedJobs:"
+    claimed = TORCH.replace("replicatedJobs:", claim, 1).replace(
+        "volumes: [{name: out, persistentVolumeClaim: {claimName: out}}]", "volumes: []"
+    )
+    assert view(job, cluster(claimed)).checkpoint.state == "durable"
+    without = claimed.replace("metadata: {name: out}", "metadata: {name: other}")
+    assert view(job, cluster(without)).checkpoint.state != "durable"
+
+
+def test_a_runtime_that_grew_while_the_job_was_suspended_is_judged_when_it_starts() -> None:
+    small = setup(
+        policy("rules: [{name: few, check: accelerator-limit, with: {maxTotal: 8}, mode: enforce}]"), cluster=cluster(TORCH)
+    )
+    old, started, same = train_job(), train_job(), train_job()
+    old["spec"]["suspend"], started["spec"]["suspend"], same["spec"]["suspend"] = True, False, True
+    same["metadata"]["labels"] = {"a": "b"}
+    assert judged(small, request(same, old)).response.allowed
+    assert "[p/few]" in judged(small, request(started, old)).response.message
+
+
 def test_no_fix_writes_into_a_runtime() -> None:
     rules = "rules: [{name: s, check: spot-allowed, mode: enforce}, {name: g, check: gpu-requests, mode: enforce}]"
     found = judged(setup(policy(rules), cluster=cluster(TORCH)), request(train_job())).findings

@@ -118,7 +118,7 @@ HEADS = ["api", "service", "server", "dashboard", "gateway", "controller", "expo
 
 WORDS = ["train", "training", "finetune", "sft", "rlhf"]
 # Without accelerators they mean other things.
-GENERAL = ["lora", "fit", "dora"]
+GENERAL = ["lora", "fit", "kto"]
 TRAINS_ALONE = [
     *((word, kind, 1) for word in (*WORDS, *GENERAL) for kind in ("Deployment", "CronJob")),
     *((word, "CronJob", 0) for word in WORDS),

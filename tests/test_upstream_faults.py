@@ -270,6 +270,7 @@ def test_kueue_11931_a_trainjob_is_queued_and_never_suspended_by_us() -> None:
 def test_a_queue_of_kueue_is_not_put_on_work_that_another_scheduler_queues() -> None:
     job = gpu_job()
     job["metadata"]["labels"] = {"kai.scheduler/queue": "team-a"}
+    pod_spec(job)["schedulerName"] = "kai-scheduler"
     assert "kueue.x-k8s.io/queue-name" not in mutated(setup(QUEUED), request(job))["metadata"]["labels"]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from signalbox.engine import validate
+from signalbox.engine import mutate, validate
 from signalbox.policy.mode import Mode
 from tests.manifests import deployment, gpu_job, job_set, pod_spec
 from tests.world import NOW, judged, policy, request, setup
@@ -143,6 +143,61 @@ def test_a_crashing_check_warns_and_refuses_only_where_the_rule_says_so(monkeypa
     assert [caught.where for caught in outcome.errors] == ["p/r"]
     strict = policy("rules: [{name: r, check: queue-required, mode: enforce, onError: refuse}]")
     assert not validate(setup(strict), request(gpu_job()), NOW).response.allowed
+
+
+@pytest.mark.parametrize("decoys", [("1e999", "0.5"), ("9e999", "1e-999"), (2**70, "1n")])
+def test_amounts_that_no_node_has_open_no_way_round_a_rule(decoys: tuple[Any, Any]) -> None:
+    """A custom resource's quantities reach a webhook unchecked."""
+    job = job_set(gpus=16)
+    first = job["spec"]["replicatedJobs"][0]
+    for index, amount in enumerate(decoys):
+        decoy = copy.deepcopy(first) | {"name": f"decoy-{index}"}
+        limits = {"nvidia.com/gpu": amount}
+        decoy["template"]["spec"]["template"]["spec"]["containers"][0]["resources"] = {"limits": limits, "requests": limits}
+        job["spec"]["replicatedJobs"].append(decoy)
+    rules = policy(
+        "rules: [{name: queued, check: queue-required, mode: enforce}, "
+        "{name: few, cel: workload.accelerators.total <= 8, mode: enforce, "
+        "message: 'at most 8, not {workload.accelerators.total}'}]"
+    )
+    response = judged(setup(rules), request(job)).response
+    assert not response.allowed
+    assert "[p/queued]" in response.message
+    assert "[p/few] at most 8, not " in response.message
+
+
+def test_what_is_refused_stays_refused_if_it_cannot_be_said_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Any:
+        raise OverflowError("a bug")
+
+    monkeypatch.setattr("signalbox.message.describe", broken)
+    rules = policy("rules: [{name: r, check: queue-required, mode: enforce}, {name: w, check: queue-required, mode: warn}]")
+    outcome = validate(setup(rules), request(gpu_job()), NOW)
+    assert not outcome.response.allowed
+    assert outcome.response.message == "refused by p/r (Signalbox could not say why: OverflowError)"
+    assert outcome.response.warnings == ("p/w (Signalbox could not say why: OverflowError)",)
+    assert [caught.where for caught in outcome.errors] == ["message"]
+
+
+def test_what_has_more_templates_than_are_judged_is_no_way_round_a_rule() -> None:
+    job = job_set()
+    job["spec"]["replicatedJobs"] *= 501
+    enforced = setup(policy("rules: [{name: r, check: queue-required, mode: enforce}]"))
+    told = "JobSet research/pretrain has 1002 pod templates, and no more than 1000 are judged: make it several"
+    response = judged(enforced, request(job)).response
+    assert (response.allowed, response.message) == (False, told)
+    assert not list(mutate(enforced, request(job), NOW).response.patch)
+    for lenient in (setup(policy("rules: [{name: r, check: queue-required, mode: warn}]")), setup()):
+        response = judged(lenient, request(job)).response
+        assert (response.allowed, response.warnings) == (True, (told,))
+    others = setup(policy("match: {kinds: [Deployment]}\nrules: [{name: r, check: queue-required, mode: enforce}]"))
+    assert judged(others, request(job)).response.allowed
+    again = copy.deepcopy(job)
+    again["metadata"]["labels"] = {"phase": "running"}
+    assert judged(enforced, request(again, job)).response.allowed, "it was as large before"
+    fewer = copy.deepcopy(job)
+    fewer["spec"]["replicatedJobs"] = fewer["spec"]["replicatedJobs"][:2]
+    assert "[p/r]" in judged(enforced, request(fewer, job)).response.message
 
 
 # An UPDATE is judged by what it changes.
@@ -324,15 +379,64 @@ def nested(depth: int) -> Any:
     return value
 
 
-def test_an_object_too_deep_to_compare_is_told_counted_and_no_outage() -> None:
-    old, new = gpu_job(), gpu_job()
+def test_an_object_too_deep_to_compare_is_judged_all_the_same() -> None:
+    old, new = gpu_job(), spot_job()
     old["spec"]["deep"], new["spec"]["deep"] = nested(5000), nested(5000)
     outcome = validate(setup(SPOT), request(new, old), NOW)
-    assert outcome.response.allowed
-    assert outcome.response.warnings == ("not judged because of a fault in Signalbox (RecursionError)",)
-    assert [caught.where for caught in outcome.errors] == ["validate"]
-    strict = SPOT.replace("mode: enforce", "mode: enforce\n      onError: refuse")
-    assert not validate(setup(strict), request(new, old), NOW).response.allowed
+    assert not outcome.response.allowed
+    assert "[spot/restartable]" in outcome.response.message
+    assert not outcome.errors
+
+
+EXCEPTION = """apiVersion: policy.workload.ai/v1alpha1
+kind: PolicyException
+metadata: {name: legacy}
+spec:
+  rules: [spot/restartable]
+  match: {MATCH}
+  until: 2026-12-31
+  reason: moves in January
+  approvedBy: oncall
+"""
+
+
+def test_an_exception_for_one_person_is_none_for_who_puts_other_work_in() -> None:
+    world = setup(SPOT, EXCEPTION.replace("MATCH", "users: [alice]"))
+    old, same, other = spot_job(), spot_job(backoffLimit=1), spot_job(gpus=4)
+    assert judged(world, request(old, user="alice")).response.allowed
+    assert judged(world, request(same, old, user="mallory")).response.allowed
+    assert not judged(world, request(other, old, user="mallory")).response.allowed
+    assert judged(world, request(other, old, user="alice")).response.allowed
+
+
+def test_what_an_exception_no_longer_covers_is_judged() -> None:
+    world = setup(SPOT, EXCEPTION.replace("MATCH", "labels: {matchLabels: {moving: 'yes'}}"))
+    old = spot_job()
+    old["metadata"]["labels"] = {"moving": "yes"}
+    assert judged(world, request(old)).response.allowed
+    assert not judged(world, request(spot_job(), old)).response.allowed
+    late = setup(SPOT, EXCEPTION.replace("MATCH", "labels: {matchLabels: {moving: 'yes'}}").replace("2026-12-31", "2026-11-28"))
+    assert judged(late, request(spot_job(), old)).response.allowed, "what outlived its exception was let in all the same"
+
+
+def test_a_rule_that_is_strict_refuses_what_is_padded_beyond_judging() -> None:
+    job = gpu_job()
+    pod_spec(job)["containers"][0]["env"] = [{"name": f"N{at}", "value": "x"} for at in range(1001)]
+    cel = "object.spec.template.spec.containers.all(c, c.image.startsWith('r/'))"
+    rule = f'rules: [{{name: r, cel: "{cel}", message: elsewhere, mode: enforce'
+    lenient, strict = (setup(policy(rule + more)) for more in ("}]", ", onError: refuse}]"))
+    assert judged(lenient, request(job)).response.allowed
+    assert not judged(strict, request(job)).response.allowed
+
+
+@pytest.mark.parametrize("cel", ["'cost/center' in object.metadata.annotations", "'cost/center' in workload.annotations"])
+def test_an_annotation_that_a_rule_asks_for_is_not_taken_off_again(cel: str) -> None:
+    world = setup(policy(f'rules: [{{name: r, cel: "{cel}", message: name who pays, mode: enforce}}]'))
+    old, new = gpu_job(), gpu_job()
+    old["metadata"]["annotations"] = {"cost/center": "42"}
+    new["metadata"]["annotations"] = {"other": "x"}
+    assert judged(world, request(old)).response.allowed
+    assert not judged(world, request(new, old)).response.allowed
 
 
 def test_whether_an_exception_covers_is_not_known_so_nobody_is_refused_on_a_guess() -> None:
@@ -360,6 +464,18 @@ def test_thousands_of_findings_do_not_fill_the_audit_log() -> None:
     response = judged(setup(rule), request(job)).response
     assert len(response.audit["findings"]) < 10_000
     assert len(response.message.encode()) <= 4096
+
+
+def test_thousands_of_warnings_are_the_first_and_their_number() -> None:
+    job = job_set()
+    container = {"image": "i", "resources": {"limits": {"nvidia.com/gpu": 1}, "requests": {"nvidia.com/gpu": 2}}}
+    pods = job["spec"]["replicatedJobs"][1]["template"]["spec"]["template"]["spec"]
+    pods["containers"] = [{**container, "name": f"c{index}"} for index in range(3000)]
+    response = judged(setup(policy("rules: [{name: gpus, check: gpu-requests, mode: warn}]")), request(job)).response
+    assert response.allowed
+    assert "c0" in response.warnings[0]
+    assert response.warnings[-1] == "and 2980 more warnings"
+    assert len(response.warnings) == 21
 
 
 @pytest.mark.parametrize(("amount", "allowed"), [("amount: workload.accelerators.total", False), ("", True)])

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from signalbox.record import Entry, still_ours
 from tests.manifests import deployment, gpu_job, job_set, pod_spec
 from tests.world import Cluster, judged, mutated, policy, request, setup, view
 
@@ -74,7 +75,7 @@ def test_a_queue_named_on_the_pods_alone_is_judged_as_a_queue() -> None:
     rule = policy("match: {queues: [urgent]}\nrules: [{name: r, check: queue-allowed, with: {deny: [urgent]}, mode: enforce}]")
     work = deployment()
     work["spec"]["template"]["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "urgent"
-    assert view(work).queues == ("urgent",)
+    assert list(view(work).queues) == ["urgent"]
     assert not judged(setup(rule), request(work)).response.allowed
 
 
@@ -129,3 +130,24 @@ def test_labels_of_pod_templates_are_protected_too() -> None:
     new = deployment()
     new["spec"]["template"]["metadata"]["labels"]["workload.ai/type"] = "inference"
     assert not judged(setup(rule), request(new, deployment())).response.allowed
+
+
+def test_a_field_is_compared_once_however_often_a_record_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``[spec]`` and ``["spec"]`` are one field, and a long list is compared with each of what we are said to have appended."""
+    compared: list[Any] = []
+    monkeypatch.setattr("signalbox.record.is_ours", lambda entry, value: compared.append(value) or True)
+    job = gpu_job()
+    pod_spec(job)["tolerations"] = [{"key": f"k{at}"} for at in range(3)]
+    entry = Entry([{"key": "k2"}], None, "p")
+    names = [f"{a}.template.{b}.tolerations" for a in ("spec", "[spec]", '["spec"]') for b in ("spec", "[spec]", '["spec"]')]
+    kept = still_ours({name.replace(".[", "["): entry for name in names}, job)
+    assert list(kept) == ["spec.template.spec.tolerations"]
+    assert len(compared) == 1
+
+
+def test_a_list_that_nobody_has_is_not_compared_at_all() -> None:
+    job = gpu_job()
+    pod_spec(job)["tolerations"] = list(range(200_000))
+    field = "spec.template.spec.tolerations"
+    assert still_ours({field: Entry([7], None, "p")}, job)
+    assert not still_ours({field: Entry(list(range(9)), None, "p")}, job)

@@ -117,6 +117,29 @@ def test_entrypoint_says_what_it_is(tmp_path: Path) -> None:
     assert format_path(view.type.evidence[0].path, obj) == "spec.run"
 
 
+def test_entrypoint_runs_in_the_containers_of_the_templates(tmp_path: Path) -> None:
+    obj = copy.deepcopy(OBJECT)
+    del obj["spec"]["helper"]
+    obj["spec"]["run"] = ["train.py", "--output_dir=$(ROOT)/run"]
+    pod = obj["spec"]["roles"][0]["template"]["spec"]
+    pod["volumes"] = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
+    container = pod["containers"][0]
+    container["env"] = [{"name": "ROOT", "value": "/data"}]
+    container["volumeMounts"] = [{"name": "v", "mountPath": "/data"}]
+    view = seen(sweep(tmp_path), obj)
+    assert view.checkpoint.state == "durable"
+    assert format_path(view.checkpoint.evidence[0].path, obj) == "spec.run"
+
+
+def test_what_runs_in_one_of_several_roles_has_no_volume_for_sure(tmp_path: Path) -> None:
+    obj = copy.deepcopy(OBJECT)
+    obj["spec"]["run"] = ["train.py", "--output_dir=/data/run"]
+    pod = obj["spec"]["roles"][0]["template"]["spec"]
+    pod["volumes"] = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
+    pod["containers"][0]["volumeMounts"] = [{"name": "v", "mountPath": "/data"}]
+    assert seen(sweep(tmp_path), obj).checkpoint.state == "unknown"
+
+
 def test_policy_names_it_and_injects_into_it(tmp_path: Path) -> None:
     setup = sweep(tmp_path).setup
     outcome = mutate(setup, request(OBJECT), NOW)

@@ -23,7 +23,7 @@ from typing import Any
 
 from signalbox.cluster.view import UNKNOWN, ClusterView
 from signalbox.fieldpath import Path, value_at
-from signalbox.patch import Recorder
+from signalbox.patch import PatchRecorder
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import mapping, members
 
@@ -83,7 +83,7 @@ def apply_defaults(obj: JsonObject, namespace: str, cluster: ClusterView) -> Jso
     what comes back. Applying it again changes nothing.
     """
     group, kind = _group_and_kind(obj)
-    filled = Recorder(obj)
+    filled = PatchRecorder(obj)
     if namespace:
         _default(filled, ("metadata", "namespace"), namespace)
     fields = _SPEC.get((group, kind))
@@ -110,20 +110,20 @@ def _group_and_kind(obj: JsonObject) -> tuple[str, str]:
     return group, kind if isinstance(kind, str) else ""
 
 
-def _default(filled: Recorder, path: Path, value: Any) -> None:
+def _default(filled: PatchRecorder, path: Path, value: Any) -> None:
     # Below a mapping of the user's only: a spec that is a string or missing is for the API server to refuse.
     if isinstance(value_at(filled.object, path[:-1]), dict) and value_at(filled.object, path) is None:
         filled.set(path, value)
 
 
-def _drop_null_metadata(filled: Recorder, parent: Path) -> None:
+def _drop_null_metadata(filled: PatchRecorder, parent: Path) -> None:
     for section in ("labels", "annotations"):
         metadata = value_at(filled.object, (*parent, "metadata"))
         if isinstance(metadata, dict) and section in metadata and metadata[section] is None:
             filled.remove((*parent, "metadata", section))
 
 
-def _default_job(filled: Recorder) -> None:
+def _default_job(filled: PatchRecorder) -> None:
     spec = mapping(filled.object.get("spec"))
     if spec.get("completions") is None and spec.get("parallelism") is None:
         _default(filled, ("spec", "completions"), 1)
@@ -139,7 +139,7 @@ def _default_job(filled: Recorder) -> None:
         filled.set(("metadata", "labels"), labels)
 
 
-def _default_pod(filled: Recorder, cluster: ClusterView) -> None:
+def _default_pod(filled: PatchRecorder, cluster: ClusterView) -> None:
     for section in ("initContainers", "containers"):
         for index, container in enumerate(members(value_at(filled.object, ("spec", section)))):
             limits = mapping(mapping(mapping(container).get("resources")).get("limits"))
@@ -154,7 +154,7 @@ def _default_pod(filled: Recorder, cluster: ClusterView) -> None:
             filled.append(("spec", "tolerations"), seconds)
 
 
-def _default_priority(filled: Recorder, cluster: ClusterView) -> None:
+def _default_priority(filled: PatchRecorder, cluster: ClusterView) -> None:
     spec = mapping(filled.object.get("spec"))
     name = spec.get("priorityClassName")
     if isinstance(name, str) and name:

@@ -84,15 +84,18 @@ def _unquoted(quoted: str, text: str) -> str:
 _MOST_REMEMBERED = 256
 _remembered = lru_cache(maxsize=4096)(_parse)
 
-Members = dict[int, dict[str, int]]
-"""The index of each named member of lists that were searched, by the list's ``id``: for many paths in one object."""
+Members = dict[int, tuple[list[Any], dict[str, int]]]
+"""Lists that were searched, by their ``id``, each with the index of its named members: for many paths in one object.
+
+It holds the lists themselves, so that no other gets the ``id`` of one that is no more.
+"""
 
 
 def resolve_path(steps: tuple[str, ...], root: Any, members: Members | None = None) -> Path:
     """Steps as written turned into the path in ``root``: a list member is found by its ``name`` or its index.
 
     Mappings need not hold the keys yet (an edit may add them). Raises FieldPathError where a list has no such member.
-    ``members`` remembers what was found, from one call to the next, as long as the object lives.
+    ``members`` remembers what was found from one call to the next, as long as nobody puts named members into those lists.
     """
     path: list[str | int] = []
     here = root
@@ -110,13 +113,16 @@ def resolve_path(steps: tuple[str, ...], root: Any, members: Members | None = No
 
 
 def _member(listed: list[Any], step: str, members: Members) -> int | None:
-    names = members.get(id(listed))
-    if names is None:
-        names = members[id(listed)] = {}
+    searched = members.get(id(listed))
+    if searched is None:
+        names: dict[str, int] = {}
         for index, member in enumerate(listed):
             name = member.get("name") if isinstance(member, dict) else None
             if isinstance(name, str):
                 names.setdefault(name, index)
+        members[id(listed)] = (listed, names)
+    else:
+        names = searched[1]
     if step in names:
         return names[step]
     return int(step) if step.isdecimal() and len(step) < 9 and int(step) < len(listed) else None

@@ -13,7 +13,7 @@ from signalbox.fieldpath import Path, value_at
 from signalbox.review import JsonObject
 
 
-class Recorder:
+class PatchRecorder:
     """One object being patched. ``object`` is the result so far, ``operations`` the patch that leads to it."""
 
     __slots__ = ("_owned", "object", "operations")

@@ -10,7 +10,7 @@ from typing import Any
 
 from signalbox.configuration import SetupFiles
 from signalbox.manifests import FileBytes, PathBytes
-from signalbox.message import clean
+from signalbox.plain_text import clean
 from signalbox.policy.documents import API_VERSION
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import mapping

@@ -12,7 +12,8 @@ from datetime import datetime
 
 from signalbox.configuration import SetupFiles, load_setup_files
 from signalbox.manifests import PathBytes
-from signalbox.message import LIMIT, WARNING_LIMIT, clean
+from signalbox.message import LIMIT, WARNING_LIMIT
+from signalbox.plain_text import clean
 from signalbox.policy.documents import API_VERSION
 from signalbox.policy.problem import PolicyProblem
 from signalbox.policy.resources import GROUP, PLURALS

@@ -2,16 +2,24 @@
 
 Grammar and suffixes: apimachinery ``pkg/api/resource/quantity.go``. Values are exact fractions, never floats, so that
 ``1000m`` equals ``1`` and ``0.1`` is not ``0.1000000000000000055``; whole ones are plain integers, which compute faster.
+As there, one is at most 2^63-1 in size, and its smallest part is a nano, to which it is rounded up: a sum of them always
+has a value as a float.
 """
 
 import re
 from fractions import Fraction
 from functools import lru_cache
+from math import ceil
 from typing import Any
 
 Quantity = int | Fraction
 
-_NUMBER = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(?:([eE][+-]?\d{1,3})|([numkMGTPE]|[KMGTPE]i)?)\Z")
+_MOST = 2**63 - 1
+_NANO = 10**9
+# Zeros in front say nothing, however many there are.
+_LONGEST = 1024
+
+_NUMBER = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(?:([eE][+-]?0*\d{1,3})|([numkMGTPE]|[KMGTPE]i)?)\Z")
 _SUFFIX = {
     None: Fraction(1),
     "n": Fraction(1, 10**9),
@@ -33,7 +41,7 @@ _SUFFIX = {
 _PLACEHOLDER = re.compile(
     # A piece without an end is searched for it no further than the next beginning: texts may be nothing but beginnings.
     r"\$\{[^$}]*+\}|\$\([^$)]*+\)|\$[A-Za-z_]\w*|\{\{(?!\{)(?:[^{}]++|\{(?!\{)|\}(?!\}))*+\}\}"
-    r"|<[A-Za-z][\w .-]*+>|%[A-Z_]{2,}+%|__[A-Z0-9_]+__"
+    r"|<[A-Za-z][\w .-]*+>|%[A-Z_]{2,}+%|__[A-Z][A-Z0-9_]*__"
     # A whole value in the spelling of a variable: NUM_GPUS.
     r"|\A[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z"
 )
@@ -44,10 +52,10 @@ def parse_quantity(value: Any) -> Quantity | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
-        return value
+        return max(-_MOST, min(value, _MOST))
     if isinstance(value, float):
         value = repr(value)
-    if not isinstance(value, str) or len(value) > 64:
+    if not isinstance(value, str) or len(value) > _LONGEST:
         return None
     return _parse(value)
 
@@ -60,6 +68,9 @@ def _parse(text: str) -> Quantity | None:
     sign, digits, exponent, suffix = match.groups()
     number = Fraction(digits.rstrip(".") if digits.endswith(".") else digits)
     number *= Fraction(10) ** int(exponent[1:]) if exponent else _SUFFIX[suffix]
+    number = min(number, Fraction(_MOST))
+    if _NANO % number.denominator:
+        number = Fraction(ceil(number * _NANO), _NANO)
     if sign == "-":
         number = -number
     return number.numerator if number.denominator == 1 else number

@@ -25,7 +25,7 @@ from signalbox.audit.reports.writer import ReportLimits, ReportWriter
 from signalbox.audit.scan import Scan
 from signalbox.audit.tally import Tally
 from signalbox.configuration import read_setup_files
-from signalbox.message import clean
+from signalbox.plain_text import clean
 from signalbox.policy.mode import Mode
 from signalbox.process.logs import complain, crash_fields
 from signalbox.review import JsonObject

@@ -12,7 +12,8 @@ from signalbox.audit.result import ScanSummary
 from signalbox.audit.scan import Scan
 from signalbox.engine import Setup
 from signalbox.engine.gate import view_of
-from signalbox.message import clean, describe
+from signalbox.message import describe
+from signalbox.plain_text import clean
 
 
 class Diff:

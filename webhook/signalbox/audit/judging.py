@@ -18,11 +18,12 @@ from signalbox.audit.listing import Found
 from signalbox.audit.result import Asked, NotJudged, ScanFinding, Seen, Subject
 from signalbox.audit.rule_choice import with_rules
 from signalbox.engine import Setup, mutate
+from signalbox.engine.asking import applies
 from signalbox.engine.gate import view_of
-from signalbox.engine.rules import applies, judge
+from signalbox.engine.rules import judge
 from signalbox.fieldpath import format_path
 from signalbox.finding import Finding, Result
-from signalbox.message import clean
+from signalbox.plain_text import clean
 from signalbox.policy.mode import Mode
 from signalbox.policy.policy_set import effective_mode
 from signalbox.policy.subject import Subject as Judged
@@ -111,7 +112,7 @@ class Judging:
     def _passed(self, view: WorkloadView, request: Request, findings: list[Finding]) -> Iterator[str]:
         found = {finding.rule for finding in findings}
         subject = Judged(view, request)
-        for policy, rules in self._setup.place(view.namespace).judging:
+        for policy, rules in self._setup.policies_in(view.namespace).judging:
             for rule in rules:
                 if rule.id not in found and applies(rule, policy, subject):
                     mode = effective_mode(rule, subject, self._now, self._setup.max_mode)

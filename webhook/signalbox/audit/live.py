@@ -13,7 +13,7 @@ from signalbox.configuration import LoadedSetup, SetupFiles, load_setup_files
 from signalbox.controllers import Controllers
 from signalbox.engine import Setup
 from signalbox.last_good import NAMESPACE, LastGoodError, read_last_good
-from signalbox.message import clean
+from signalbox.plain_text import clean
 from signalbox.policy.mode import Mode
 from signalbox.policy_listing import list_policy_objects
 from signalbox.policy_objects import with_objects

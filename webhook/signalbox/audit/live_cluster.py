@@ -5,7 +5,7 @@ from signalbox.apiserver.error import ApiError
 from signalbox.audit.result import ScanError
 from signalbox.cluster.resources import WATCHED, WatchedKind
 from signalbox.cluster.state import ClusterState
-from signalbox.message import clean
+from signalbox.plain_text import clean
 
 _BEGINNINGS = 3
 

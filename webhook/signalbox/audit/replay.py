@@ -16,8 +16,9 @@ from signalbox.audit.compare import Answer, Change, Kind, compare
 from signalbox.audit.ledger.entry import LedgerEntry, Recorded
 from signalbox.engine import Outcome, Setup, mutate, validate
 from signalbox.finding import Finding, Result
-from signalbox.patch import Recorder
-from signalbox.record import only_injectable, read_record, without_ours
+from signalbox.patch import PatchRecorder
+from signalbox.record import only_injectable, read_record, still_ours
+from signalbox.restore import without_ours
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import WorkloadKind
 from signalbox.workload.labels import INJECTED
@@ -103,7 +104,7 @@ def judge_again(setup: Setup, recorded: Recorded, now: datetime) -> tuple[Outcom
 def as_asked(obj: JsonObject, kind: WorkloadKind) -> JsonObject:
     """An object as it was before injectors of ours saw it, by its own note of what they wrote."""
     record = only_injectable(read_record(obj), _ANY_NAME, kind.suspend)
-    recorder = Recorder(without_ours(obj, record))
+    recorder = PatchRecorder(without_ours(obj, still_ours(record, obj)))
     recorder.remove(("metadata", "annotations", INJECTED))
     return recorder.object
 

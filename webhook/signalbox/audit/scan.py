@@ -11,7 +11,7 @@ from signalbox.audit.judging import Judging
 from signalbox.audit.listing import Found, Item, Listed
 from signalbox.audit.result import ScanError, ScanSummary, Subject
 from signalbox.engine import Setup
-from signalbox.message import clean
+from signalbox.plain_text import clean
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import mapping
 

@@ -37,10 +37,12 @@ Passes:
               resources: {limits: {nvidia.com/gpu: 1}}
 """
 
+from dataclasses import replace
 from typing import Any, Literal
 
 from signalbox.check.check import Check, Parameters
 from signalbox.controllers import OWNERS
+from signalbox.fieldpath import value_at
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.workload.kinds.kind import mapping
 from signalbox.workload.view import WorkloadView
@@ -68,6 +70,8 @@ _APPS_FIELDS = (
     "ordinals",
 )
 
+_AS_A_JOB = Fix("make it a Job, or a JobSet where several Pods train together, with restartPolicy: OnFailure.")
+
 
 def run(subject: CheckSubject, parameters: ControllerKindParameters) -> list[Problem]:
     """One problem at most, keyed by the kind."""
@@ -82,6 +86,18 @@ def run(subject: CheckSubject, parameters: ControllerKindParameters) -> list[Pro
         by_type = parameters.bare_pods == "train"
         evidence = view.type.evidence if by_type else view.accelerators.evidence
         return [Problem(message, evidence, _job_from_pod(view), key=kind, by_type=by_type)]
+    return _held(view)
+
+
+def _held(view: WorkloadView) -> list[Problem]:
+    """The problem of the first of several objects standing in this one that runs for ever and trains."""
+    for place, kind in view.objects:
+        if place and kind is not view.acts_as and kind.runs == "forever":
+            inner = WorkloadView(mapping(value_at(view.object, place)), kind, view.signs, view.cluster, view.namespace)
+            if inner.trains:
+                evidence = tuple(replace(one, path=(*place, *one.path)) for one in inner.type.evidence)
+                message = f"A {kind.kind} starts training again for ever: when the run succeeds it is run once more."
+                return [Problem(message, evidence, _AS_A_JOB, key=kind.kind, by_type=True)]
     return []
 
 
@@ -101,7 +117,7 @@ def _counts(view: WorkloadView, bare_pods: str) -> bool:
 
 def _job_from_template(view: WorkloadView) -> Fix:
     if all(template.path != ("spec", "template") for template in view.templates):
-        return Fix("make it a Job, or a JobSet where several Pods train together, with restartPolicy: OnFailure.")
+        return _AS_A_JOB
     spec = mapping(view.object.get("spec"))
     edits = [
         Edit(("apiVersion",), "batch/v1"),

@@ -37,6 +37,7 @@ Passes:
 
 from collections.abc import Iterator
 from itertools import islice
+from posixpath import normpath
 from typing import Any
 
 from signalbox.check.check import Check, Parameters, container_name
@@ -44,10 +45,14 @@ from signalbox.fieldpath import Path
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.quantity import is_placeholder
 from signalbox.review import JsonObject
-from signalbox.workload.accelerators import TemplateAccelerators, containers_of, holds_accelerators
+from signalbox.workload.accelerators import TemplateAccelerators, holds_accelerators
+from signalbox.workload.budget import Budget
+from signalbox.workload.command import literal_env, read_variables
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import PodTemplate, mapping, members
+from signalbox.workload.pod_containers import containers_of
 from signalbox.workload.view import WorkloadView
+from signalbox.workload.vocabulary import MAX_NAME
 
 _VARIABLE = "NVIDIA_VISIBLE_DEVICES"
 # What the NVIDIA container runtime takes for no devices.
@@ -102,25 +107,41 @@ def _annotated(accelerators: TemplateAccelerators) -> bool:
 
 
 def _visible(container: JsonObject, path: Path) -> tuple[str, Evidence] | None:
+    filled: dict[str, str] | None = None
     for index, entry in enumerate(members(container.get("env"))):
         if type(entry) is not dict or entry.get("name") != _VARIABLE:
             continue
         value = entry.get("value")
+        if type(value) is str and "$(" in value:
+            # Kubernetes fills in what the variables before it say.
+            if filled is None:
+                budget = Budget()
+                filled = literal_env(read_variables(container, budget), budget)
+            value = filled.get(_VARIABLE, value)
         if type(value) is str and value.strip().lower() not in _NO_DEVICES and not is_placeholder(value):
             return "env", Evidence((*path, "env", index), f"{_VARIABLE}={value}")
     return None
 
 
 def _device_volumes(spec: JsonObject) -> dict[str, str]:
-    """The host's device folders and files by the names of their volumes."""
+    """The host's folders that hold devices, and its device files, by the names of their volumes."""
     found = {}
     for volume in members(spec.get("volumes")):
         where = mapping(mapping(volume).get("hostPath")).get("path")
-        if type(where) is str and where.startswith("/dev") and type(volume.get("name")) is str:
-            where = where.rstrip("/")
-            if where == "/dev" or where.startswith(_DEVICE_FILES):
+        if type(where) is str and len(where) <= MAX_NAME and type(volume.get("name")) is str:
+            where = _plain(where)
+            if where == "/" or _holds_devices(where):
                 found[volume["name"]] = where
     return found
+
+
+def _plain(path: str) -> str:
+    """The path as the host reads it: ``//dev/./nvidia0`` is ``/dev/nvidia0``."""
+    return normpath("/" + path.lstrip("/"))
+
+
+def _holds_devices(path: str) -> bool:
+    return path == "/dev" or path.startswith(_DEVICE_FILES)
 
 
 def _mounted(container: JsonObject, path: Path, devices: dict[str, str]) -> tuple[str, Evidence] | None:
@@ -128,8 +149,13 @@ def _mounted(container: JsonObject, path: Path, devices: dict[str, str]) -> tupl
     for index, mount in enumerate(members(container.get("volumeMounts"))):
         name = mapping(mount).get("name")
         where = devices.get(name) if type(name) is str else None
+        below = mapping(mount).get("subPath")
+        if where is not None and type(below) is str and len(below) <= MAX_NAME:
+            where = _plain(f"{where}/{below}")
+        if where is None or not _holds_devices(where):
+            continue
         # The folder alone opens no device to a container without privileges.
-        if where is not None and (privileged or where != "/dev"):
+        if privileged or where != "/dev":
             return "devices", Evidence((*path, "volumeMounts", index), f"hostPath {where}", "privileged" if privileged else "")
     return None
 

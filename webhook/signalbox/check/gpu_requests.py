@@ -51,9 +51,10 @@ from signalbox.fieldpath import Path, value_at
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.quantity import Quantity, is_placeholder, parse_quantity
 from signalbox.review import json_name
-from signalbox.workload.accelerators import container_accelerators, containers_of
+from signalbox.workload.accelerators import container_accelerators
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import PodTemplate
+from signalbox.workload.pod_containers import containers_of
 from signalbox.workload.view import WorkloadView
 
 _LONGEST = 10

@@ -28,20 +28,29 @@ Passes:
           containers: [{name: trainer, image: "registry.example:5000/llm:2026-11-02"}]
 """
 
+import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Literal
 
 from signalbox.check.check import Check, Parameters
 from signalbox.fieldpath import Path
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.quantity import is_placeholder
-from signalbox.workload.accelerators import containers_of
 from signalbox.workload.judgement import Evidence
+from signalbox.workload.pod_containers import containers_of
 from signalbox.workload.signs import glob
 from signalbox.workload.view import WorkloadView
 
 # A manifest has room for a hundred thousand images; nobody reads that many problems.
-_MOST_IMAGES = 256
+_MOST_PROBLEMS = 256
+# Where the same image is named again, it need not be shown.
+_MOST_PLACES = 16
+# What a registry may be asked for: nobody has to fill anything in (distribution ``reference``).
+# A tag that is nothing but `__TAG__` is legal too, and never meant.
+_LEGAL = re.compile(
+    r"(?:[A-Za-z0-9.-]++(?::\d++)?/)?[a-z0-9._/-]++(?::(?!__[A-Z][A-Z0-9_]*__(?:@|\Z))\w[\w.-]*+)?(?:@[A-Za-z0-9+.:_-]++)?\Z"
+)
 _LONGEST = 1024
 
 
@@ -54,6 +63,10 @@ class ImageTagParameters(Parameters):
 
 def run(subject: CheckSubject, parameters: ImageTagParameters) -> Iterator[Problem]:
     """One problem an image, wherever it is named, keyed by the image."""
+    return islice(_run(subject, parameters), _MOST_PROBLEMS)
+
+
+def _run(subject: CheckSubject, parameters: ImageTagParameters) -> Iterator[Problem]:
     for image, paths in _images(subject.view).items():
         repository, tag, pinned = _parts(image)
         if pinned:
@@ -73,15 +86,13 @@ def run(subject: CheckSubject, parameters: ImageTagParameters) -> Iterator[Probl
 
 def _images(view: WorkloadView) -> dict[str, list[Path]]:
     found: dict[str, list[Path]] = {}
-    places = 0
     for template in view.templates:
         for path, container, _ in containers_of(template):
             image = container.get("image")
-            if type(image) is not str or not 0 < len(image) <= _LONGEST or is_placeholder(image):
+            if type(image) is not str or not 0 < len(image) <= _LONGEST or (is_placeholder(image) and not _LEGAL.match(image)):
                 continue
-            places += 1
-            if places > _MOST_IMAGES:
-                return found
+            if image in found and len(found[image]) >= _MOST_PLACES:
+                continue
             found.setdefault(image, []).append((*path, "image"))
     return found
 

@@ -70,7 +70,7 @@ def run(subject: CheckSubject, parameters: LabelContradictedParameters) -> list[
         return []
     if not _is_strong(view, found):
         return []
-    path = view.label_path(TYPE_LABEL)
+    _, path = view.user_label(TYPE_LABEL)
     message = f"Label {TYPE_LABEL} says {declared.state}, but what it runs is {found.state}."
     fix = Fix("correct the label, or remove it:", (Edit(path, found.state),))
     return [Problem(message, (*declared.evidence, *found.evidence), fix, key=str(declared.state))]
@@ -78,7 +78,7 @@ def run(subject: CheckSubject, parameters: LabelContradictedParameters) -> list[
 
 def _unheard(view: WorkloadView) -> list[Problem]:
     """The problem of a label that names no type: its user believes that it decides."""
-    said = view.user_label(TYPE_LABEL)
+    said, path = view.user_label(TYPE_LABEL)
     if not said or is_placeholder(said):
         return []
     taken = f"this is taken for {view.type.state} all the same" if view.type.state else "what this is is not known"
@@ -87,7 +87,7 @@ def _unheard(view: WorkloadView) -> list[Problem]:
     return [
         Problem(
             f"Label {TYPE_LABEL} says {said}, which is no type; {taken}.{meant}",
-            (Evidence(view.label_path(TYPE_LABEL), said),),
+            (Evidence(path, said),),
             Fix(f"write one of {', '.join(TYPES)}."),
             key=f"unheard/{said}",
             at_most=Mode.WARN,

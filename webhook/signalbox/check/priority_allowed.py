@@ -35,9 +35,10 @@ from typing import Literal
 from pydantic import Field
 
 from signalbox.check.check import Check, Parameters, literal
+from signalbox.fieldpath import Path
 from signalbox.finding import CheckSubject, Edit, Fix, Problem
 from signalbox.workload.judgement import Evidence
-from signalbox.workload.priority import KUEUE_PRIORITY_LABEL, named_class
+from signalbox.workload.priority import KUEUE_PRIORITY_LABEL, classes_by_label, named_class
 from signalbox.workload.signs import glob
 
 
@@ -52,44 +53,34 @@ def run(subject: CheckSubject, parameters: PriorityAllowedParameters) -> Iterato
     """One problem a class that is not allowed, keyed by the class."""
     view = subject.view
     instead = literal(parameters.allow)
-    seen: set[str] = set()
+    allowed = ", ".join(parameters.allow)
+    # Every template that names the class is mended at once; a virtual one has no field to mend.
+    named: dict[str, dict[Path, bool]] = {}
     for template in view.templates:
         name, path = named_class(view.object, template, view.kind.priority)
-        if (
-            (template.virtual and not name)
-            or name in seen
-            or any(glob(pattern).match(name) for pattern in parameters.allow if name)
-        ):
+        if name or not template.virtual:
+            named.setdefault(name, {}).setdefault(path, template.virtual)
+    for name, paths in named.items():
+        if any(glob(pattern).match(name) for pattern in parameters.allow) if name else parameters.unset == "pass":
             continue
-        if not name and parameters.unset == "pass":
-            continue
-        seen.add(name)
-        # Every template that names the class is mended at once.
-        edits = tuple(
-            Edit(place, instead)
-            for place in dict.fromkeys(
-                where
-                for other, (own, where) in ((one, named_class(view.object, one, view.kind.priority)) for one in view.templates)
-                if own == name and not other.virtual
-            )
-        )
-        allowed = ", ".join(parameters.allow)
+        edits = tuple(Edit(path, instead) for path, virtual in paths.items() if not virtual) if instead else ()
         problem = f"Priority class {name} is not for this work" if name else "No priority class is given"
         yield Problem(
             f"{problem}; it may use {allowed}.",
-            (Evidence(path, name),) if name else (),
-            Fix("" if instead else f"name one of {allowed}.", edits if instead else ()),
+            (Evidence(next(iter(paths)), name),) if name else (),
+            Fix("" if instead else f"name one of {allowed}.", edits),
             key=name,
             fixed_by="" if name else "priority",
         )
-    kueue = view.priority.kueue_class
-    if kueue and kueue not in seen and not any(glob(pattern).match(kueue) for pattern in parameters.allow):
-        path = (*view.queue_metadata, "labels", KUEUE_PRIORITY_LABEL)
+    for name, labels in classes_by_label(view).items():
+        if name in named or any(glob(pattern).match(name) for pattern in parameters.allow):
+            continue
+        whose = "Kueue priority class" if labels[0][-1] == KUEUE_PRIORITY_LABEL else "Priority class"
         yield Problem(
-            f"Kueue priority class {kueue} is not for this work; it may use {', '.join(parameters.allow)}.",
-            (Evidence(path, kueue),),
-            Fix("", (Edit(path, instead),)) if instead else Fix(f"name one of {', '.join(parameters.allow)}."),
-            key=f"kueue:{kueue}",
+            f"{whose} {name} is not for this work; it may use {allowed}.",
+            tuple(Evidence(path, name) for path in labels),
+            Fix("", tuple(Edit(path, instead) for path in labels)) if instead else Fix(f"name one of {allowed}."),
+            key=f"kueue:{name}",
         )
 
 

@@ -59,14 +59,13 @@ def run(subject: CheckSubject, parameters: QueueAllowedParameters) -> Iterator[P
     """One problem a queue that is not allowed, wherever in the object it is named, keyed by the queue."""
     view = subject.view
     instead = parameters.instead or literal(parameters.allow)
-    for queue in view.queues:
+    for queue, paths in view.queues.items():
         denied = any(glob(pattern).match(queue) for pattern in parameters.deny)
         allowed = not parameters.allow or any(glob(pattern).match(queue) for pattern in parameters.allow)
         if allowed and not denied:
             continue
         words = f"; it may use {', '.join(parameters.allow)}" if parameters.allow else ""
         note = f" {parameters.note}" if parameters.note else ""
-        paths = tuple(path for path, named in view.queue_labels().items() if named == queue)
         if instead:
             fix = Fix("", tuple(Edit(path, instead) for path in paths))
         else:

@@ -50,10 +50,7 @@ from signalbox.workload.view import WorkloadView
 def run(subject: CheckSubject, parameters: NoParameters) -> Iterator[Problem | Unjudged]:
     """One problem a queue, keyed by the queue; wherever in the object it is named."""
     view = subject.view
-    places: dict[str, list[Path]] = {}
-    for path, queue in view.queue_labels().items():
-        places.setdefault(queue, []).append(path)
-    for queue, paths in places.items():
+    for queue, paths in view.kueue_queues.items():
         found = view.cluster.local_queue(view.namespace, queue)
         if found is UNKNOWN:
             yield Unjudged(f"the LocalQueues of namespace {view.namespace}")

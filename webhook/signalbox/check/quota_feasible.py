@@ -140,7 +140,7 @@ def _covers(groups: Iterable[GroupCapacity], sets: Iterable[PodSet]) -> bool:
 
 def _never_given(view: WorkloadView, short: Shortage, name: str, queue: ClusterQueue, instead: str) -> Problem:
     behind = f"queue {name}" if name == queue.name else f"queue {name} (ClusterQueue {queue.name})"
-    label = next(iter(view.queue_labels()))
+    label = view.kueue_queues[name][0]
     fix = Fix("", (Edit(label, instead),)) if instead else None
     capacity = short.capacity
     if capacity is None:

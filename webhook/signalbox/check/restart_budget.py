@@ -2,8 +2,9 @@
 
 A spot run with no retry is over at the first interruption. A GPU run that fails on its first line and is retried a
 hundred times holds its GPUs all night. `min` and `max` bound the retries of each Job (`backoffLimit`, 6 where it is not
-set, or `backoffLimitPerIndex`) and of a JobSet as a whole (`failurePolicy.maxRestarts`). Kinds that are started again for
-ever, and bare Pods, have no such number and pass.
+set, or `backoffLimitPerIndex`) and of a JobSet as a whole (`failurePolicy.maxRestarts`); with `max`, no rule for
+failures may start again what ended by itself and leave it uncounted. Kinds that are started again for ever, and bare
+Pods, have no such number and pass.
 
 Rule:
     check: restart-budget
@@ -43,6 +44,10 @@ from signalbox.workload.view import WorkloadView
 
 # batch/v1 defaults (kubernetes pkg/apis/batch/v1/defaults.go): with a limit per index the whole Job's is unbounded.
 _DEFAULT_BACKOFF = 6
+_WITHOUT_COUNT = "RestartJobSetAndIgnoreMaxRestarts"
+# 128 and the number of SIGKILL or SIGTERM.
+_ENDED = frozenset({137, 143})
+_MOST_RULES = 16
 
 
 class RestartBudgetParameters(Bounds):
@@ -68,6 +73,7 @@ def run(subject: CheckSubject, parameters: RestartBudgetParameters) -> Iterator[
                 amount=parameters.min - best,
             )
     if parameters.max is not None:
+        yield from _uncounted(view)
         for path, retries in known:
             if retries > parameters.max:
                 yield Problem(
@@ -77,6 +83,46 @@ def run(subject: CheckSubject, parameters: RestartBudgetParameters) -> Iterator[
                     key=f"too-many/{named(view, path)}",
                     amount=retries,
                 )
+
+
+def _uncounted(view: WorkloadView) -> Iterator[Problem]:
+    """Rules by which a failure of the run's own is started again and uses up no retry (batch/v1 ``podFailurePolicy``, JobSet
+    ``failurePolicy``).
+    """
+    found = [
+        (*template.job, "podFailurePolicy", "rules", at)
+        for template in view.templates
+        if template.job is not None
+        for at, rule in enumerate(members(value_at(view.object, (*template.job, "podFailurePolicy", "rules"))))
+        if mapping(rule).get("action") == "Ignore" and _are_its_own(mapping(rule).get("onExitCodes"))
+    ]
+    found += [
+        (*place, "spec", "failurePolicy", "rules", at)
+        for place, _ in view.objects
+        for at, rule in enumerate(members(value_at(view.object, (*place, "spec", "failurePolicy", "rules"))))
+        if mapping(rule).get("action") == _WITHOUT_COUNT and not _is_of_disruption(mapping(rule))
+    ]
+    for path in found[:_MOST_RULES]:
+        action = str(value_at(view.object, (*path, "action")))
+        yield Problem(
+            "A rule for failures starts it again as often as it fails, whatever its budget says.",
+            (Evidence((*path, "action"), action),),
+            Fix("let only disruptions go uncounted (onPodConditions: DisruptionTarget), or leave the rule out."),
+            key=f"uncounted/{named(view, path)}",
+        )
+
+
+def _are_its_own(codes: object) -> bool:
+    """Whether a program may end so by itself, and not only when it is told to."""
+    if type(codes) is not dict:
+        return False
+    values = members(codes.get("values"))
+    return codes.get("operator") != "In" or not all(type(value) is int and value in _ENDED for value in values)
+
+
+def _is_of_disruption(rule: dict[str, object]) -> bool:
+    """Whether a JobSet's rule is for Jobs that fail by their Pods' failure policies alone (``onJobFailureReasons``)."""
+    return members(rule.get("onJobFailureReasons")) == ["PodFailurePolicy"]
 
 
 def _paths(view: WorkloadView) -> list[Path]:

@@ -2,11 +2,11 @@
 
 A disk that is attached to a node, and a claim with access mode ReadWriteOnce, can be written from one node only: the first
 Pod gets it and the others wait for ever, with their GPUs promised to them. Seen are disks that the manifest names itself,
-claims that it makes for all Pods together (Volcano `spec.volumes`), and claims that it names, where the PersistentVolumeClaim
-stands in the files that a command is given or in `--cluster`. The webhook does not watch claims, so there a claim that is only
-named passes. Pods of several roles that run at the same time count together. A claim of its own for each Pod
-(`volumeClaimTemplates`, `ephemeral`) is right, and so are Pods that are kept on one node, if not on a claim with access mode
-ReadWriteOncePod, which is for one Pod.
+claims that it makes for all Pods together (Volcano `spec.volumes`, JobSet `volumeClaimPolicies`), and claims that it names,
+where the PersistentVolumeClaim stands in the files that a command is given or in `--cluster`. The webhook does not watch
+claims, so there a claim that is only named passes. Pods of several roles that run at the same time count together. A claim
+of its own for each Pod (`volumeClaimTemplates`, `ephemeral`) is right, and so are Pods that are kept on one node, if not on
+a claim with access mode ReadWriteOncePod, which is for one Pod.
 
 Rule:
     check: shared-storage
@@ -45,6 +45,7 @@ Passes:
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any
 
 from signalbox.check.check import Check, NoParameters
 from signalbox.check.on_one_node import node_of, stays_together
@@ -55,6 +56,7 @@ from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import PodTemplate, mapping, members
 from signalbox.workload.kinds.volcanotasks import GROUP as VOLCANO
 from signalbox.workload.kinds.volcanotasks import job_spec
+from signalbox.workload.pod_containers import containers_of
 from signalbox.workload.view import WorkloadView
 
 # Volume sources that are a disk of one node at a time, and what says which disk (kubernetes core/v1).
@@ -72,6 +74,7 @@ _ONE_POD = "ReadWriteOncePod"
 _ONE_NODE = frozenset({"ReadWriteOnce", _ONE_POD})
 _CLAIM = "persistentVolumeClaim"
 _MOST_VOLUMES = 256
+_POLICIES: Path = ("spec", "volumeClaimPolicies")
 
 
 @dataclass(slots=True)
@@ -106,6 +109,7 @@ def run(subject: CheckSubject, parameters: NoParameters) -> Iterator[Problem]:
         return
     if view.acts_as.group == VOLCANO:
         yield from islice(_claimed_together(view), _MOST_VOLUMES)
+    yield from islice(_claimed_by_policies(view), _MOST_VOLUMES)
     for shared in islice((one for one in _shared(view) if one.is_torn), _MOST_VOLUMES):
         yield _by_claim(shared) if shared.source == _CLAIM else _by_disk(shared)
 
@@ -122,7 +126,7 @@ def _claimed_together(view: WorkloadView) -> Iterator[Problem]:
         where = f"at {where}" if type(where) is str and where else f"of volume {index + 1}"
         modes = members(mapping(volume.get("volumeClaim")).get("accessModes"))
         path: Path = (*job, "volumes", index, "volumeClaim", "accessModes")
-        fix = Fix("claim what several nodes can mount:", (Edit((*path, 0), "ReadWriteMany"),))
+        fix = _by_many(path)
         if not modes:
             name = volume.get("volumeClaimName")
             modes = list(_modes(view, name))
@@ -136,13 +140,47 @@ def _claimed_together(view: WorkloadView) -> Iterator[Problem]:
         shared = _Shared(_CLAIM, tuple(modes), tasks)
         if not shared.is_torn:
             continue
-        yield Problem(
-            f"Its {shared.pods} Pods share the claim {where}, which only one node can mount; the Pods on others wait for ever.",
-            (seen,),
-            fix,
-            key=f"claim/{where.partition(' ')[2]}",
-            amount=shared.pods,
-        )
+        yield _torn(shared, where, seen, fix, where.partition(" ")[2])
+
+
+def _torn(shared: _Shared, claim: str, seen: Evidence, fix: Fix, key: str = "") -> Problem:
+    """The problem of a claim that is made for all Pods together."""
+    message = (
+        f"Its {shared.pods} Pods share the claim {claim}, which only one node can mount; the Pods on others wait for ever."
+    )
+    return Problem(message, (seen,), fix, key=f"claim/{key or claim}", amount=shared.pods)
+
+
+def _by_many(modes: Path) -> Fix:
+    return Fix("claim what several nodes can mount:", (Edit((*modes, 0), "ReadWriteMany"),))
+
+
+def _claimed_by_policies(view: WorkloadView) -> Iterator[Problem]:
+    """Claims that a JobSet makes for all Pods that mount them by name."""
+    mounting: dict[str, list[PodTemplate]] = {}
+    for template in view.templates if value_at(view.object, _POLICIES) else ():
+        mounts = (mount for _, one, _ in containers_of(template) for mount in members(one.get("volumeMounts")))
+        for name in dict.fromkeys(name for mount in mounts if type(name := mapping(mount).get("name")) is str):
+            mounting.setdefault(name, []).append(template)
+    for path, claim in _claim_templates(view):
+        name, modes = value_at(claim, ("metadata", "name")), members(value_at(claim, ("spec", "accessModes")))
+        if type(name) is not str or not modes or not all(type(mode) is str and mode in _ONE_NODE for mode in modes):
+            continue
+        shared: dict[Path, _Shared] = {}
+        for template in mounting.get(name, ()):
+            apart = template.path if _runs_apart(view, template) else ()
+            shared.setdefault(apart, _Shared(_CLAIM, tuple(modes))).mounts.append((template, 0, name))
+        torn = next((one for one in shared.values() if one.is_torn), None)
+        if torn is not None:
+            where: Path = (*path, "spec", "accessModes")
+            seen = Evidence(where, ", ".join(modes[:4]))
+            yield _torn(torn, name, seen, _by_many(where))
+
+
+def _claim_templates(view: WorkloadView) -> Iterator[tuple[Path, Any]]:
+    for index, policy in enumerate(members(value_at(view.object, _POLICIES))):
+        for at, claim in enumerate(members(mapping(policy).get("templates"))):
+            yield (*_POLICIES, index, "templates", at), claim
 
 
 def _shared(view: WorkloadView) -> Iterator[_Shared]:

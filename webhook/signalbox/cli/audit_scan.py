@@ -131,7 +131,7 @@ def command(
 
 def _chosen(setup: "Setup", rules: tuple[str, ...]) -> "Setup":
     from signalbox.audit.rule_choice import with_rules
-    from signalbox.policy.match import any_glob
+    from signalbox.policy.globs import any_glob
     from signalbox.policy.nearest import nearest
 
     if not rules:

@@ -11,7 +11,7 @@ from signalbox.cli.inputs import kinds_of
 from signalbox.cli.terminal import Terminal
 from signalbox.finding import Result
 from signalbox.manifests import Manifest
-from signalbox.message import clean, wrap
+from signalbox.plain_text import clean, wrap
 from signalbox.policy.mode import Mode
 
 _MOST_ROWS = 40

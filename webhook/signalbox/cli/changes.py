@@ -8,8 +8,8 @@ from signalbox.admission import Admission
 from signalbox.cli.json_line import json_line
 from signalbox.cli.terminal import Terminal
 from signalbox.fieldpath import format_path, value_at
-from signalbox.message import WIDTH, clean, wrap
 from signalbox.patch import path_in
+from signalbox.plain_text import WIDTH, clean, wrap
 from signalbox.record import JUDGEMENT, field_path
 from signalbox.review import JsonObject
 from signalbox.workload.labels import INJECTED, INJECTED_LABELS

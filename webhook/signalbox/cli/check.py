@@ -149,7 +149,7 @@ def _summary(setup: "Setup", workloads: int, refused: int, others: "list[Manifes
     from signalbox.cli.beside import is_runtime
     from signalbox.cli.inputs import kinds_of
     from signalbox.cli.suggested_kinds import suggestions
-    from signalbox.message import wrap
+    from signalbox.plain_text import wrap
 
     text = f"{_count(workloads, 'workload')}: {refused or 'none'} refused" if workloads else "no workload found"
     if problems:

@@ -8,7 +8,7 @@ from signalbox.audit.words import plural
 from signalbox.cli.changes import shown
 from signalbox.cli.json_line import json_line
 from signalbox.cli.terminal import Terminal
-from signalbox.message import clean, wrap
+from signalbox.plain_text import clean, wrap
 from signalbox.review import JsonObject
 
 _MOST_SHOWN = 100

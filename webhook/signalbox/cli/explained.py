@@ -12,14 +12,13 @@ from signalbox.cli.type_signs import TypeSign, type_signs
 from signalbox.cli.ways_to_say import WayToSay, ways_to_say
 from signalbox.engine import Setup
 from signalbox.engine.gate import view_of
-from signalbox.fieldpath import Path, value_at
 from signalbox.manifests import Manifest
-from signalbox.message import clean
+from signalbox.plain_text import clean
 from signalbox.quantity import Quantity
 from signalbox.workload.accelerators import template_accelerators
 from signalbox.workload.judgement import Evidence, Judgement
 from signalbox.workload.kinds.kind import PodTemplate, WorkloadKind
-from signalbox.workload.labels import QUEUE_LABEL, SCHEDULER_QUEUE_ANNOTATION, SCHEDULER_QUEUE_LABELS, TYPE_LABEL
+from signalbox.workload.labels import TYPE_LABEL
 from signalbox.workload.type import infer_type
 from signalbox.workload.view import WorkloadView
 
@@ -162,7 +161,7 @@ def _facts(view: WorkloadView, places: Places) -> list[Fact]:
 
 def _type_remark(view: WorkloadView) -> str:
     remark = "" if view.type.state else "nothing says it plainly enough"
-    said = "" if view.type.declared else view.user_label(TYPE_LABEL)
+    said = "" if view.type.declared else view.user_label(TYPE_LABEL)[0]
     if not said:
         return remark
     return f"{remark}{'; ' if remark else ''}your label says {clean(said, 63)}, which is no type"
@@ -182,12 +181,7 @@ def _priority_remark(view: WorkloadView) -> str:
 def _queue(view: WorkloadView, places: Places) -> Fact:
     if not view.queue:
         return Fact("queue", None)
-    names = [("labels", name) for name in (QUEUE_LABEL, *SCHEDULER_QUEUE_LABELS)]
-    names.append(("annotations", SCHEDULER_QUEUE_ANNOTATION))
-    written: list[Path] = [(*view.queue_metadata, *name) for name in names[:1]]
-    written += [*view.kind.queue_fields, *(("metadata", *name) for name in names[1:])]
-    written += [(*template.path, "metadata", *name) for template in view.templates for name in names[1:]]
-    named = [Evidence(path, view.queue) for path in written if value_at(view.object, path) == view.queue]
+    named = [Evidence(path, view.queue) for path in view.queues[view.queue]]
     seen = [Seen(one, places.of(one)) for one in named]
     # A Job that has no labels is given its template's: the line is where its user wrote it.
     seen.sort(key=lambda one: one.place.line is None)

@@ -20,7 +20,8 @@ from signalbox.cli.terminal import Terminal
 from signalbox.cli.type_signs import AGREES, DECIDES, OUTVOTED, STRENGTHS, TypeSign
 from signalbox.fieldpath import format_path
 from signalbox.manifests import STDIN
-from signalbox.message import clean, describe, evidence_text, wrap
+from signalbox.message import describe, evidence_text
+from signalbox.plain_text import clean, wrap
 from signalbox.policy.policy_set import Policy
 from signalbox.quantity import format_quantity
 from signalbox.record import JUDGEMENT

@@ -14,8 +14,9 @@ from signalbox.engine import Setup
 from signalbox.fieldpath import Path, format_path, value_at
 from signalbox.fix import apply_fixes
 from signalbox.manifests import Manifest
-from signalbox.message import clean, describe, wrap
-from signalbox.patch import Recorder, path_in
+from signalbox.message import describe
+from signalbox.patch import PatchRecorder, path_in
+from signalbox.plain_text import clean, wrap
 from signalbox.review import JsonObject
 from signalbox.yaml_text import yaml_documents
 
@@ -84,7 +85,7 @@ def _injected(obj: JsonObject, admission: Admission) -> JsonObject:
     proven = jsonpatch.apply_patch(admission.before, operations)
     if proven != admission.mutation.mutated:
         raise ValueError("the patch does not lead to the object it was made for")
-    recorder = Recorder(obj)
+    recorder = PatchRecorder(obj)
     for operation in operations:
         path = path_in(admission.before, operation["path"])
         if operation["op"] == "remove":

@@ -28,7 +28,7 @@ def nothing_to_judge(read: "Manifests", err: Terminal) -> bool:
 
 def kinds_of(manifests: "list[Manifest]") -> str:
     """The kinds of these objects, each once, in their order."""
-    from signalbox.message import clean
+    from signalbox.plain_text import clean
 
     kinds = list(dict.fromkeys(clean(manifest.kind, 60) or "no kind" for manifest in manifests))
     shown = kinds[:_MOST_KINDS]

@@ -147,7 +147,8 @@ def _text_lines(manifest: "Manifest", view: "WorkloadView", out: Terminal) -> li
 
 
 def _fact_lines(label: str, state: str, evidence: tuple[Evidence, ...], view: "WorkloadView", out: Terminal) -> list[str]:
-    from signalbox.message import clean, evidence_text, wrap
+    from signalbox.message import evidence_text
+    from signalbox.plain_text import clean, wrap
 
     lines = [f"  {label:<13} {out.styled(clean(state), 'bold')}"]
     for one in evidence:

@@ -7,8 +7,9 @@ from signalbox.engine import Setup
 from signalbox.fieldpath import format_path
 from signalbox.inject.plan import Plan, Sourced, covers, merge_injections
 from signalbox.inject.tolerations import taints_of
-from signalbox.workload.accelerators import TemplateAccelerators, containers_of, holds_accelerators
+from signalbox.workload.accelerators import TemplateAccelerators, holds_accelerators
 from signalbox.workload.kinds.kind import PodTemplate, mapping, members
+from signalbox.workload.pod_containers import containers_of
 from signalbox.workload.priority import named_class
 from signalbox.workload.view import WorkloadView
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from signalbox.message import clean
+from signalbox.plain_text import clean
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import mapping, members
 

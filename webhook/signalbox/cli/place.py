@@ -6,7 +6,7 @@ from typing import Any
 
 from signalbox.fieldpath import Path, value_at
 from signalbox.manifests import STDIN, Manifest
-from signalbox.message import clean
+from signalbox.plain_text import clean
 from signalbox.review import JsonObject
 from signalbox.workload.judgement import Evidence
 

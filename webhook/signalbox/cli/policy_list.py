@@ -5,7 +5,7 @@ from signalbox.cli.changes import shown
 from signalbox.cli.match_words import match_words
 from signalbox.cli.terminal import Terminal
 from signalbox.configuration import LoadedSetup
-from signalbox.message import clean, wrap
+from signalbox.plain_text import clean, wrap
 from signalbox.policy.policy_set import Injection, Policy, PolicyException
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import mapping

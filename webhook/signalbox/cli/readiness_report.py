@@ -7,7 +7,7 @@ from signalbox.audit.verdict import Verdict, notes_on, verdict_on
 from signalbox.audit.words import plural
 from signalbox.cli.json_line import json_line
 from signalbox.cli.terminal import Terminal
-from signalbox.message import clean, wrap
+from signalbox.plain_text import clean, wrap
 from signalbox.policy.mode import Mode
 from signalbox.policy.policy_set import Rule
 from signalbox.review import JsonObject

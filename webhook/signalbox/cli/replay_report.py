@@ -11,7 +11,7 @@ from signalbox.cli.changes import shown
 from signalbox.cli.diff_report import STYLES, change_json
 from signalbox.cli.json_line import json_line
 from signalbox.cli.terminal import Terminal
-from signalbox.message import clean, wrap
+from signalbox.plain_text import clean, wrap
 from signalbox.quantity import format_quantity, parse_quantity
 from signalbox.review import JsonObject
 

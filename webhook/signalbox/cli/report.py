@@ -7,7 +7,8 @@ from signalbox.engine import Outcome
 from signalbox.fieldpath import format_path
 from signalbox.finding import Finding, Result
 from signalbox.manifests import Manifest
-from signalbox.message import clean, describe, exception_text, wrap
+from signalbox.message import describe, exception_text
+from signalbox.plain_text import clean, wrap
 from signalbox.review import JsonObject
 
 # The words with which the engine says what it has not been told.

@@ -7,15 +7,16 @@ from signalbox.admission import Admission
 from signalbox.check.table import CHECKS
 from signalbox.cli.report import options_that_tell
 from signalbox.engine import Setup
+from signalbox.engine.asking import applies, holds
 from signalbox.engine.gate import view_of
 from signalbox.engine.mutation import injecting_policies
-from signalbox.engine.rules import applies, holds
 from signalbox.finding import Finding, Result
 from signalbox.message import exception_text
 from signalbox.policy.mode import Mode
 from signalbox.policy.policy_set import Policy, Rule, effective_mode
 from signalbox.policy.subject import Subject
-from signalbox.record import read_record, still_ours, without_ours
+from signalbox.record import read_record, still_ours
+from signalbox.restore import without_ours
 from signalbox.workload.view import WorkloadView
 
 PASSES, WARNS, REFUSES, NOT_JUDGED, RECORDED, EXCEPTED = "passes", "warns", "refuses", "not judged", "recorded", "excepted"
@@ -69,7 +70,7 @@ def rule_outcomes(setup: Setup, admission: Admission, now: datetime) -> tuple[Po
     for finding in admission.decided.findings:
         findings.setdefault(finding.rule, []).append(finding)
     outcomes = []
-    for policy, rules in setup.place(view.namespace).judging:
+    for policy, rules in setup.policies_in(view.namespace).judging:
         found = [
             outcome
             for rule in rules
@@ -124,7 +125,7 @@ def injecting(setup: Setup, admission: Admission, view: WorkloadView) -> Injecti
     policies = injecting_policies(setup, subject)
     unknown = [
         (policy, tuple(dict.fromkeys(policy.match.unknowns(subject))))
-        for policy in setup.place(view.namespace).injecting
+        for policy in setup.policies_in(view.namespace).injecting
         if policy.match is not None and holds(policy.match, subject) is None
     ]
     held_back = frozenset(policy.name for policy, certain in policies if not certain)

@@ -12,16 +12,19 @@ if TYPE_CHECKING:
 
 
 def suggestions(setup: "Setup", manifests: "Iterable[Manifest]") -> "dict[tuple[str, str], tuple[Manifest, KindSpec]]":
-    """Of each kind that is not known and looks like one that makes Pods: its first object and what a document would say."""
+    """Of each kind that is not known and looks like one that makes Pods: an object of it and what a document would say.
+
+    That is its first object, or the first of those that say beside their Pods what runs in them.
+    """
     from signalbox.policy.kind_suggestion import suggest_kind
 
     found: dict[tuple[str, str], tuple[Manifest, KindSpec]] = {}
     for manifest in manifests:
         key = (manifest.group, manifest.kind)
-        if key in setup.kinds or key in found:
+        if key in setup.kinds or (key in found and found[key][1].entrypoint is not None):
             continue
         spec = suggest_kind(manifest.value, setup.signs)
-        if spec is not None:
+        if spec is not None and (key not in found or (spec.entrypoint is not None and spec.templates)):
             found[key] = (manifest, spec)
     return found
 

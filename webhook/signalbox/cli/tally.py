@@ -10,7 +10,8 @@ from signalbox.admission import Admission
 from signalbox.cli.terminal import Terminal
 from signalbox.finding import Finding, Result
 from signalbox.manifests import STDIN, Manifest
-from signalbox.message import clean, describe, wrap
+from signalbox.message import describe
+from signalbox.plain_text import clean, wrap
 
 REFUSED, WARNED, RECORDED, NOT_JUDGED = "refused", "warned", "recorded", "not judged"
 _COLUMNS = (REFUSED, WARNED, RECORDED, NOT_JUDGED)

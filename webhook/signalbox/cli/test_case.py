@@ -12,7 +12,7 @@ from signalbox.cli.setup_options import asker
 from signalbox.engine import Setup
 from signalbox.fieldpath import FieldPathError, parse_path, resolve_path, value_at
 from signalbox.finding import Finding, Result
-from signalbox.message import clean
+from signalbox.plain_text import clean
 from signalbox.policy.mode import Mode
 from signalbox.policy.nearest import nearest
 from signalbox.review import JsonObject

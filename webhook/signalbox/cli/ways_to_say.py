@@ -23,7 +23,8 @@ def ways_to_say(view: WorkloadView) -> list[WayToSay]:
     ways = []
     labels: Path = ("metadata", "labels")
     if view.type.declared:
-        ways.append(WayToSay("type", view.label_path(TYPE_LABEL), "TYPE", "your label decides: change it or take it off"))
+        _, path = view.user_label(TYPE_LABEL)
+        ways.append(WayToSay("type", path, "TYPE", "your label decides: change it or take it off"))
     else:
         others = ", ".join(name for name in TYPES if name != view.type.state)
         ways.append(WayToSay("type", (*labels, TYPE_LABEL), "TYPE", f"if it is something else: {others}"))

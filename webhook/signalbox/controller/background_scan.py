@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 
 from signalbox.audit.background import ScanSettings
 from signalbox.controller.duty import DutyContext
-from signalbox.message import clean
+from signalbox.plain_text import clean
 from signalbox.review import JsonObject
 
 _LOOK_SECONDS = 0.5

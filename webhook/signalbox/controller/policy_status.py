@@ -12,7 +12,7 @@ from signalbox.controller.duty import DutyContext
 from signalbox.controller.policies import PresentPolicies
 from signalbox.last_good import LastGoodError, read_last_good
 from signalbox.manifests import PathBytes
-from signalbox.message import clean
+from signalbox.plain_text import clean
 from signalbox.policy.mode import MODE_WORDS
 from signalbox.policy.resources import collection_path
 from signalbox.policy_objects import object_bytes, object_name

@@ -11,6 +11,8 @@ from signalbox.workload.labels import SCHEDULER_QUEUE_ANNOTATION
 from signalbox.workload.view import WorkloadView
 
 _OUR_PREFIX = "workload.ai/"
+MOST_TEMPLATES = 1000
+"""What has more pod templates is nobody's work: to judge them would hold up everybody else's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +62,31 @@ def view_of(setup: Setup, obj: JsonObject, kind: WorkloadKind, namespace: str, r
 
 
 def old_view_of(setup: Setup, case: Case) -> WorkloadView | None:
-    """The view of the object as it was, None where there is none."""
+    """The view of the object as it was, None where there is none that can be judged."""
     old = case.request.old_object
-    return None if old is None else view_of(setup, old, case.kind, case.request.namespace)
+    view = None if old is None else view_of(setup, old, case.kind, case.request.namespace)
+    return None if view is None or is_too_large(view) else view
+
+
+def is_too_large(view: WorkloadView) -> bool:
+    """Whether an object has more pod templates than are judged."""
+    return len(view.templates) > MOST_TEMPLATES
 
 
 def is_untouched(setup: Setup, case: Case) -> bool:
-    """Whether an UPDATE leaves alone everything that a judgement reads: spec, labels, the annotations we know.
+    """Whether an UPDATE leaves alone everything that a judgement reads: spec, labels, the annotations that we or a rule know.
 
     Status, finalizers, managed fields and other people's annotations are none of our business. Of an object that is being
     deleted only the spec counts.
     """
     old, new = case.request.old_object, case.request.object
-    if old is None or new is None or _without_metadata(old) != _without_metadata(new):
+    if old is None or new is None:
+        return False
+    try:
+        if _without_metadata(old) != _without_metadata(new):
+            return False
+    except RecursionError:
+        # Nested too deeply to be compared: then it is judged.
         return False
     metadata, before = mapping(new.get("metadata")), mapping(old.get("metadata"))
     if metadata.get("deletionTimestamp") is not None:
@@ -94,5 +108,7 @@ def is_being_deleted(case: Case) -> bool:
 
 def _read(setup: Setup, metadata: JsonObject) -> JsonObject:
     annotations = mapping(metadata.get("annotations"))
+    if setup.reads_annotations:
+        return annotations
     known = (*setup.signs.accelerator_annotations, SCHEDULER_QUEUE_ANNOTATION)
     return {name: value for name, value in annotations.items() if name.startswith(_OUR_PREFIX) or name in known}

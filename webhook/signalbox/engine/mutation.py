@@ -1,13 +1,14 @@
 """/mutate: injects what policies say, as one patch. A fault of ours never fails a request here."""
 
 from collections.abc import Container
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
 from signalbox import message
-from signalbox.engine.gate import Case, is_being_deleted, is_untouched, old_view_of, open_case, view_of
-from signalbox.engine.rules import Judged, applies, holds, judge
+from signalbox.engine.asking import applies, holds
+from signalbox.engine.gate import Case, is_being_deleted, is_too_large, is_untouched, old_view_of, open_case, view_of
+from signalbox.engine.rules import Judged, judge
 from signalbox.engine.setup import CaughtError, Outcome, Setup
 from signalbox.engine.unnamed import unnamed
 from signalbox.engine.validation import answer
@@ -15,28 +16,34 @@ from signalbox.finding import Result
 from signalbox.inject.plan import Plan, Sourced, merge_injections
 from signalbox.inject.queue import inject as inject_queue
 from signalbox.inject.table import INJECTORS
-from signalbox.inject.target import Target
-from signalbox.patch import Recorder
+from signalbox.inject.target import InjectionTarget
+from signalbox.patch import PatchRecorder
+from signalbox.plain_text import clean
 from signalbox.policy.mode import Mode
 from signalbox.policy.policy_set import Injection, Policy, effective_mode
 from signalbox.policy.subject import Subject
 from signalbox.record import (
     JUDGEMENT,
     Record,
-    Restored,
     can_be_recorded,
     judged_labels,
     only_injectable,
     own_labels,
     read_record,
-    restore,
     still_ours,
     unite,
-    without_ours,
     write_record,
 )
+from signalbox.restore import Restored, restore, without_ours
 from signalbox.review import JsonObject, Request, Response
-from signalbox.workload.labels import CHECKPOINT_LABEL, FRAMEWORK_LABEL, JUDGED_LABELS, QUEUE_LABEL, TYPE_LABEL
+from signalbox.workload.labels import (
+    CHECKPOINT_LABEL,
+    CHECKPOINT_REQUIRED,
+    FRAMEWORK_LABEL,
+    JUDGED_LABELS,
+    QUEUE_LABEL,
+    TYPE_LABEL,
+)
 from signalbox.workload.view import WorkloadView
 
 
@@ -47,7 +54,7 @@ def mutate(setup: Setup, request: Request, now: datetime) -> Outcome:
     """
     try:
         case = open_case(setup, request)
-        if case is None or is_being_deleted(case):
+        if case is None or is_being_deleted(case) or is_too_large(case.view):
             return Outcome(Response(request.uid))
         early = _judge_early(setup, case, now)
         if case.made_by_controller and not case.made_by_cron_job:
@@ -70,7 +77,7 @@ def _judge_early(setup: Setup, case: Case, now: datetime) -> Judged:
     return judge(setup, case.request, case.view, old, now, Mode.ENFORCE, early=True)
 
 
-def _refused(setup: Setup, case: Case, target: Target, now: datetime) -> Outcome:
+def _refused(setup: Setup, case: Case, target: InjectionTarget, now: datetime) -> Outcome:
     """The refusal, with everything that /validate would have said of the result: one fault at a time wears people out."""
     view = view_of(setup, target.recorder.object, case.kind, case.request.namespace)
     old = old_view_of(setup, case) if case.is_update else None
@@ -80,57 +87,85 @@ def _refused(setup: Setup, case: Case, target: Target, now: datetime) -> Outcome
     return answer(case.request, view, findings, judged.errors, help_page=setup.help_page)
 
 
-def _inject(setup: Setup, case: Case, now: datetime, claimed: Container[str] = ()) -> Target:
-    """``claimed`` are fields that the request's own record names and that are not ours all the same."""
-    request = case.request
-    obj: JsonObject = request.object or {}
-    recorder = Recorder(obj)
+@dataclass(frozen=True, slots=True)
+class _Earlier:
+    """What earlier passes of ours wrote into the object.
+
+    ``own``: by the old object's record, or, of what we took it for and no longer do, by the request's. ``hinted``: by the
+    request's own record, which anyone may have written, and an earlier pass of ours over this very request. ``restored``: what
+    of the former was put back.
+    """
+
+    own: Record
+    hinted: Record
+    restored: Restored
+
+    @property
+    def written(self) -> Record:
+        """Both records as one."""
+        return unite(self.hinted, self.own) if self.hinted else self.own
+
+    @property
+    def again(self) -> bool:
+        """Whether an earlier pass over this very request injected something."""
+        return bool(self.hinted) and not self.hinted.keys() <= self.own.keys()
+
+
+def _earlier(setup: Setup, case: Case, old: JsonObject | None, recorder: PatchRecorder, claimed: Container[str]) -> _Earlier:
+    """What was written earlier; what an UPDATE dropped of it is put back into the recorder's object."""
+    hinted = only_injectable(case.record, setup.injected_names, case.kind.suspend)
+    own: Record = {}
     restored = Restored()
-    old = request.old_object if case.is_update else None
-    hinted = earlier = only_injectable(case.record, setup.injected_names, case.kind.suspend)
     if old is not None:
         # What the request says of our record is not believed: the old object's is what we wrote.
-        earlier = still_ours(only_injectable(read_record(old), setup.injected_names, case.kind.suspend), old)
-        restored = restore(recorder, old, earlier)
-        earlier = still_ours(earlier, recorder.object)
-    record = dict(earlier) if old is not None else {}
-    # Anyone may have written the request's own record, and an earlier pass of ours over this request may have: an entry of
-    # it counts only if an injector writes that field now.
+        own = still_ours(only_injectable(read_record(old), setup.injected_names, case.kind.suspend), old)
+        restored = restore(recorder, old, own)
+        own = still_ours(own, recorder.object)
+    # An entry of the request's own counts only if an injector writes that field now.
     hinted = still_ours(hinted, recorder.object) if hinted else {}
     if claimed:
         hinted = {field: entry for field, entry in hinted.items() if field not in claimed}
     if old is None and hinted:
         # What we took it for in an earlier pass and no longer do stands there all the same, and is not its user's word.
-        record = judged_labels(hinted)
-    earlier = unite(hinted, record) if hinted else record
-    if earlier:
-        view = view_of(setup, without_ours(recorder.object, earlier), case.kind, request.namespace)
-    elif recorder.operations:
-        view = view_of(setup, recorder.object, case.kind, request.namespace)
-    else:
-        view = case.view
-    theirs = restored.theirs.difference(hinted)
-    target = Target(view, recorder, record, earlier, theirs, warnings=_kept_queues(earlier, restored))
-    # What is recorded beyond the old object's record was injected by an earlier pass over this very request.
-    again = bool(hinted) and not hinted.keys() <= record.keys()
+        own = judged_labels(hinted)
+    return _Earlier(own, hinted, restored)
+
+
+def _inject(setup: Setup, case: Case, now: datetime, claimed: Container[str] = ()) -> InjectionTarget:
+    """``claimed`` are fields that the request's own record names and that are not ours all the same."""
+    recorder = PatchRecorder(case.request.object or {})
+    old = case.request.old_object if case.is_update else None
+    earlier = _earlier(setup, case, old, recorder, claimed)
+    written, hinted = earlier.written, earlier.hinted
+    view = case.view
+    if written or recorder.operations:
+        obj = without_ours(recorder.object, written) if written else recorder.object
+        view = view_of(setup, obj, case.kind, case.request.namespace)
+    theirs = earlier.restored.theirs.difference(hinted)
+    warnings = _kept_queues(written, earlier.restored)
+    target = InjectionTarget(view, recorder, dict(earlier.own), written, theirs, warnings=warnings)
     if not can_be_recorded(recorder.object):
         return target
-    if old is None or (case.kind.injected_on_update and (again or _template_changed(case, old, recorder.object))):
-        plan = _plan(setup, case, view)
-        if not case.made_by_cron_job:
-            target.infer_labels = partial(_inferred_labels, setup, case, target, plan, now)
-        for inject in INJECTORS:
-            # On UPDATE a queue on metadata stays as it is: Kueue refuses to change it once Pods run.
-            if inject is inject_queue and old is not None and case.kind.queue == ("metadata",):
-                continue
-            inject(plan, target)
-    # What the labels are inferred by holds the target itself: without this every review left a cycle to the collector.
-    target.infer_labels = dict
+    if old is None or (case.kind.injected_on_update and (earlier.again or _template_changed(case, old, recorder.object))):
+        _run_injectors(setup, case, now, target, is_update=old is not None)
     if hinted and not claimed and (nobodys := judged_labels(hinted).keys() - target.record.keys()):
         # Only the request says so: a label is its user's word, and everything else was to be judged by it.
         return _inject(setup, case, now, nobodys)
     write_record(recorder, target.record)
     return target
+
+
+def _run_injectors(setup: Setup, case: Case, now: datetime, target: InjectionTarget, is_update: bool) -> None:
+    plan = _plan(setup, case, target.view)
+    if not case.made_by_cron_job:
+        target.infer_labels = partial(_inferred_labels, setup, case, target, plan, now)
+    for inject in INJECTORS:
+        # On UPDATE a queue on metadata stays as it is: Kueue refuses to change it once Pods run.
+        if inject is inject_queue and is_update and case.kind.queue == ("metadata",):
+            continue
+        inject(plan, target)
+    # What the labels are inferred by holds the target itself: without this every review left a cycle to the collector.
+    target.infer_labels = dict
 
 
 def _kept_queues(record: Record, restored: Restored) -> list[str]:
@@ -151,7 +186,7 @@ def _plan(setup: Setup, case: Case, view: WorkloadView) -> Plan:
 
 def injecting_policies(setup: Setup, subject: Subject) -> list[tuple[Policy, bool]]:
     """The policies that inject into a workload, in their order, each with whether that is certain: it holds under any name."""
-    injecting = setup.place(subject.view.namespace).injecting
+    injecting = setup.policies_in(subject.view.namespace).injecting
     named = [policy for policy in injecting if holds(policy.match, subject) is True]
     others = [replace(subject, view=other) for other in unnamed(subject.view)]
     if not others:
@@ -182,7 +217,7 @@ def _template_changed(case: Case, old: JsonObject, new: JsonObject) -> bool:
     return [template.body for template in before] != [template.body for template in after]
 
 
-def _inferred_labels(setup: Setup, case: Case, target: Target, plan: Plan, now: datetime) -> dict[str, Sourced]:
+def _inferred_labels(setup: Setup, case: Case, target: InjectionTarget, plan: Plan, now: datetime) -> dict[str, Sourced]:
     """Type, framework and ``checkpoint: required``, inferred from the result of the other injectors."""
     obj = target.recorder.object
     declared = bool(plan.annotations) or any(name in plan.labels for name in JUDGED_LABELS)
@@ -201,7 +236,7 @@ def _inferred_labels(setup: Setup, case: Case, target: Target, plan: Plan, now: 
     if view.framework.state and not view.framework.declared:
         labels[FRAMEWORK_LABEL] = Sourced(view.framework.state, JUDGEMENT)
     if view.trains and _needs_checkpoint(setup, view, case.request, now):
-        labels[CHECKPOINT_LABEL] = Sourced("required", JUDGEMENT)
+        labels[CHECKPOINT_LABEL] = Sourced(CHECKPOINT_REQUIRED, JUDGEMENT)
     # A label that a policy sets says what the platform team wants to stand there.
     return {name: label for name, label in labels.items() if name not in plan.labels}
 
@@ -213,17 +248,17 @@ def _needs_checkpoint(setup: Setup, view: WorkloadView, request: Request, now: d
     subject = Subject(view, request)
     return any(
         applies(rule, policy, subject) and effective_mode(rule, subject, now, setup.max_mode) is not Mode.DISABLED
-        for policy, rule in setup.place(view.namespace).asking_for_checkpoints
+        for policy, rule in setup.policies_in(view.namespace).asking_for_checkpoints
     )
 
 
-def _patched(setup: Setup, case: Case, target: Target, errors: tuple[CaughtError, ...]) -> Outcome:
+def _patched(setup: Setup, case: Case, target: InjectionTarget, errors: tuple[CaughtError, ...]) -> Outcome:
     operations = tuple(target.recorder.operations)
     if setup.verify_patches and operations:
         fault = _verify(case.request.object or {}, target.recorder.object, list(operations))
         if fault is not None:
             return Outcome(Response(case.request.uid), errors=(*errors, CaughtError("patch", fault)), view=case.view)
-    warnings = tuple(message.clean(line, message.WARNING_LIMIT) for line in dict.fromkeys(target.warnings))
+    warnings = tuple(clean(line, message.WARNING_LIMIT) for line in dict.fromkeys(target.warnings))
     response = Response(case.request.uid, warnings=warnings, patch=operations)
     return Outcome(response, errors=errors, view=case.view, mutated=target.recorder.object, record=target.record)
 

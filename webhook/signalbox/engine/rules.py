@@ -1,24 +1,21 @@
 """From policies and one workload to findings."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 
-from signalbox.check.table import CHECKS
-from signalbox.engine.ours import is_injected
-from signalbox.engine.place import Rules
+from signalbox.engine.asking import Hearing, check_subject, holds, problems_by_key, problems_of, sorted_out
+from signalbox.engine.namespace_policies import Rules
 from signalbox.engine.setup import CaughtError, Setup
 from signalbox.engine.type_asked import asks_for_type, rests_on_name
+from signalbox.engine.unchanged import is_no_worse, problems_before
 from signalbox.engine.unnamed import not_by_name, under_any_name, unnamed, untyped
-from signalbox.fieldpath import FieldPathError, resolve_path
-from signalbox.finding import CheckSubject, Edit, Finding, Fix, Problem, Problems, Result, Unjudged
+from signalbox.finding import Finding, Fix, Problem, Result
 from signalbox.policy.expression import ExpressionError, NotJudged
-from signalbox.policy.match import Matcher
 from signalbox.policy.mode import Mode
 from signalbox.policy.policy_set import Policy, PolicyException, Rule, effective_mode
 from signalbox.policy.subject import Subject
-from signalbox.review import JsonObject, Request
+from signalbox.review import Request
 from signalbox.workload.view import WorkloadView
 
 
@@ -28,22 +25,6 @@ class Judged:
 
     findings: list[Finding]
     errors: list[CaughtError]
-
-
-@dataclass(frozen=True, slots=True)
-class Hearing:
-    """What all rules of one request share. ``checked`` is what checks are handed; ``cap`` is the highest mode here.
-
-    ``shown`` is what messages tell of: the subject, or where that is taken for something else, the one as it was seen.
-    """
-
-    setup: Setup
-    subject: Subject
-    shown: Subject
-    old: Subject | None
-    checked: CheckSubject
-    now: datetime
-    cap: Mode
 
 
 def judge(
@@ -63,12 +44,12 @@ def judge(
         subject,
         subject,
         None if old is None else Subject(old, request, made_by_controller),
-        _checked(setup, subject, old),
+        check_subject(setup, subject, old),
         now,
         min(cap, setup.max_mode),
     )
-    place = setup.place(view.namespace)
-    policies = place.judging_early if early else place.judging
+    here = setup.policies_in(view.namespace)
+    policies = here.judging_early if early else here.judging
     judged = _judge(policies, hearing)
     others: list[Judged] = []
     asked: Rules | None = None
@@ -117,79 +98,65 @@ def _judge(policies: Rules, hearing: Hearing) -> Judged:
     return judged
 
 
-def applies(rule: Rule, policy: Policy, subject: Subject) -> bool:
-    """Whether a rule is certain to look at this workload."""
-    return holds(policy.match, subject) is True and holds(rule.when, subject) is True
-
-
-def _apply(policy: Policy, rule: Rule, matches: bool | None, when: bool | None, hearing: Hearing) -> Iterator[Finding]:
+def _apply(policy: Policy, rule: Rule, matches: bool | None, when: bool | None, hearing: Hearing) -> Sequence[Finding]:
+    """What a rule that may look at this workload finds."""
     subject = hearing.subject
     mode = effective_mode(rule, subject, hearing.now, hearing.cap)
     if mode is Mode.DISABLED:
-        return
+        return ()
     if matches is None or when is None:
         unknown = [
             *(policy.match.unknowns(subject) if matches is None and policy.match else ()),
             *(rule.when.unknowns(subject) if when is None and rule.when else ()),
         ]
-        yield _unknown(rule, mode, unknown)
-        return
-    problems = _problems(rule, subject, hearing.checked, hearing.shown)
+        return (_unknown(rule, mode, unknown),)
+    problems = problems_of(rule, subject, hearing.checked, hearing.shown)
     if isinstance(problems, NotJudged):
         if problems.unknown:
-            yield _unknown(rule, mode, [problems.reason])
-        else:
-            yield _finding(rule, mode, Result.NOT_JUDGED, Problem(problems.reason))
-        return
+            return (_unknown(rule, mode, [problems.reason]),)
+        # What is padded so that it cannot be judged is no better than what has no answer, where the rule is that strict.
+        result = Result.ERROR if rule.refuse_on_error else Result.NOT_JUDGED
+        return (_finding(rule, mode, result, Problem(problems.reason)),)
     if isinstance(problems, ExpressionError):
-        yield _finding(rule, mode, Result.ERROR, Problem(f"its expression has no value here: {problems.text}"))
-        return
-    found, unknown = _sorted_out(problems)
-    if not found and not unknown:
-        return
-    if subject.view.kind.completed is not None:
-        found = [_mended_here(problem, subject.view) for problem in found]
-    if rests_on_name(rule, hearing.setup.telling_apart, subject.view):
-        found = [not_by_name(problem, subject.view) for problem in found]
-    before = _before(policy, rule, hearing)
-    worse = []
+        return (_finding(rule, mode, Result.ERROR, Problem(f"its expression has no value here: {problems.text}")),)
+    found, unknown = sorted_out(problems)
+    return _findings(policy, rule, mode, found, unknown, hearing) if found or unknown else ()
+
+
+def _findings(
+    policy: Policy, rule: Rule, mode: Mode, found: list[Problem], unknown: list[str], hearing: Hearing
+) -> list[Finding]:
+    """What becomes of the problems that a rule found: what was there before, and what is excepted, refuses nobody."""
+    view = hearing.subject.view
+    if view.kind.completed is not None:
+        found = [_mended_here(problem, view) for problem in found]
+    if rests_on_name(rule, hearing.setup.telling_apart, view):
+        found = [not_by_name(problem, view) for problem in found]
+    before = problems_before(policy, rule, hearing)
+    worse, findings = [], []
     for problem in found:
-        if before is None or not _is_no_worse(problem, before):
+        if before is None or not is_no_worse(problem, before):
             worse.append(problem)
         else:
-            yield _finding(rule, min(mode, problem.at_most), Result.UNCHANGED, problem)
+            findings.append(_finding(rule, min(mode, problem.at_most), Result.UNCHANGED, problem))
     if not worse and not unknown:
-        return
+        return findings
     exception = _exception(rule, hearing)
     if isinstance(exception, PolicyException):
+        name, by, until = exception.name, exception.approved_by, exception.until
         for problem in worse:
-            finding = _finding(rule, min(mode, problem.at_most), Result.SKIP, problem)
-            yield replace(
-                finding, excepted_by=exception.name, approved_by=exception.approved_by, excepted_until=exception.until
-            )
-    elif exception:
+            skipped = _finding(rule, min(mode, problem.at_most), Result.SKIP, problem)
+            findings.append(replace(skipped, excepted_by=name, approved_by=by, excepted_until=until))
+        return findings
+    if exception:
         # Whether it is excepted is not known, and nobody is refused on a guess.
-        yield _unknown(rule, mode, exception)
-    else:
-        refused = [_finding(rule, min(mode, problem.at_most), Result.FAIL, problem) for problem in worse]
-        standing = _standing_untyped(policy, rule, refused, hearing)
-        for finding in refused:
-            rests = standing is not None and finding.refuses and finding.key not in standing
-            yield replace(finding, by_type=True) if rests else finding
-        if unknown:
-            yield _unknown(rule, mode, unknown)
-
-
-def _sorted_out(problems: Problems) -> tuple[list[Problem], list[str]]:
-    """The problems, and in words what could not be judged."""
-    found: list[Problem] = []
-    unknown: list[str] = []
-    for one in problems:
-        if isinstance(one, Unjudged):
-            unknown.append(one.what)
-        else:
-            found.append(one)
-    return found, unknown
+        return [*findings, _unknown(rule, mode, exception)]
+    failed = [_finding(rule, min(mode, problem.at_most), Result.FAIL, problem) for problem in worse]
+    standing = _standing_untyped(policy, rule, failed, hearing)
+    for finding in failed:
+        rests = standing is not None and finding.refuses and finding.key not in standing
+        findings.append(replace(finding, by_type=True) if rests else finding)
+    return [*findings, _unknown(rule, mode, unknown)] if unknown else findings
 
 
 def _mended_here(problem: Problem, view: WorkloadView) -> Problem:
@@ -223,87 +190,7 @@ def _standing_untyped(policy: Policy, rule: Rule, found: list[Finding], hearing:
     if effective_mode(rule, other.subject, hearing.now, hearing.cap) is not Mode.ENFORCE:
         return ()
     # A rule may find hundreds of problems: the check is run again once, not for each of them.
-    return _problems_by_key(policy, rule, other.subject, other.checked)
-
-
-def _checked(setup: Setup, subject: Subject, old: WorkloadView | None) -> CheckSubject:
-    return CheckSubject(subject.view, old, partial(is_injected, setup, subject))
-
-
-def _problems(rule: Rule, subject: Subject, checked: CheckSubject, shown: Subject) -> Problems | NotJudged | ExpressionError:
-    if rule.check is not None:
-        return CHECKS[rule.check].run(checked, rule.parameters)
-    if rule.expression is None:
-        return ()
-    old_object = checked.old.object if checked.old is not None else None
-    answer = rule.expression.evaluate(subject, old_object)
-    if isinstance(answer, bool):
-        return () if answer else (_expressed(rule, subject, old_object, shown),)
-    return answer
-
-
-def _expressed(rule: Rule, subject: Subject, old_object: JsonObject | None, shown: Subject) -> Problem:
-    message = rule.message.render(shown) if rule.message else f"It does not satisfy {rule.name}."
-    amount = rule.amount.amount(subject, old_object) if rule.amount else None
-    if rule.fix is None:
-        return Problem(message, key=rule.name, amount=amount)
-    edits = []
-    for steps, value in rule.fix.edits:
-        try:
-            edits.append(Edit(resolve_path(steps, subject.view.object), value, removes=value is None))
-        except FieldPathError:
-            # The fix names a list member this object has not: what is left of it still helps.
-            continue
-    text = rule.fix.text.render(shown) if rule.fix.text else ""
-    return Problem(message, fix=Fix(text, tuple(edits)), key=rule.name, amount=amount)
-
-
-def _before(policy: Policy, rule: Rule, hearing: Hearing) -> dict[str, Problem] | None:
-    """By key what the object already had wrong under this rule; None where that does not count."""
-    old = hearing.old
-    if old is None or (rule.check is not None and CHECKS[rule.check].of_change):
-        return None
-    if _asks_who(policy, rule) and _runs_something_else(hearing.subject.view, old.view):
-        # The old object was let in for somebody else: whoever puts other work into it needs the right to do so.
-        return None
-    checked = _checked(hearing.setup, old, old.view)
-    before = _problems_by_key(policy, rule, old, checked)
-    if not rests_on_name(rule, hearing.setup.telling_apart, old.view):
-        return before
-    others = [
-        _problems_by_key(policy, rule, replace(old, view=view), replace(checked, view=view)) for view in unnamed(old.view)
-    ]
-    by_name = {key: replace(problem, at_most=min(problem.at_most, Mode.WARN)) for key, problem in before.items()}
-    return by_name | {key: problem for key, problem in others[0].items() if all(key in other for other in others)}
-
-
-def _problems_by_key(policy: Policy, rule: Rule, subject: Subject, checked: CheckSubject) -> dict[str, Problem]:
-    """What is wrong with a workload under a rule that is certain to look at it, as far as that can be judged."""
-    if not applies(rule, policy, subject):
-        return {}
-    problems = _problems(rule, subject, checked, subject)
-    if isinstance(problems, (NotJudged, ExpressionError)):
-        return {}
-    return {problem.key: problem for problem in _sorted_out(problems)[0]}
-
-
-def _asks_who(policy: Policy, rule: Rule) -> bool:
-    reads = (policy.match.reads if policy.match else frozenset()) | (rule.when.reads if rule.when else frozenset())
-    return not reads.isdisjoint(("users", "groups"))
-
-
-def _runs_something_else(new: WorkloadView, old: WorkloadView) -> bool:
-    return [(template.spec, template.pods) for template in new.templates] != [
-        (template.spec, template.pods) for template in old.templates
-    ]
-
-
-def _is_no_worse(problem: Problem, before: dict[str, Problem]) -> bool:
-    was = before.get(problem.key)
-    # What was only doubtful (a checkpoint that could not be seen) and is certain now is worse.
-    if was is None or problem.at_most > was.at_most:
-        return False
-    return problem.amount is None or was.amount is None or problem.amount <= was.amount
+    return problems_by_key(policy, rule, other.subject, other.checked)
 
 
 def _exception(rule: Rule, hearing: Hearing) -> PolicyException | list[str]:
@@ -316,11 +203,6 @@ def _exception(rule: Rule, hearing: Hearing) -> PolicyException | list[str]:
         if applies_here is None:
             unknown += exception.match.unknowns(hearing.subject)
     return unknown
-
-
-def holds(matcher: Matcher | None, subject: Subject) -> bool | None:
-    """Whether a match holds; one that is not there always does."""
-    return True if matcher is None else matcher(subject)
 
 
 def _unknown(rule: Rule, mode: Mode, unknown: Sequence[str]) -> Finding:

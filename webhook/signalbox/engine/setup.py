@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 from signalbox.cluster.view import ClusterView, EmptyClusterView
 from signalbox.controllers import Controllers, default_controllers
-from signalbox.engine.place import Place, sort_policies
+from signalbox.engine.namespace_policies import NamespacePolicies, sort_policies
 from signalbox.engine.type_asked import rules_telling_trainings_apart
 from signalbox.finding import Finding
 from signalbox.policy.mode import Mode
-from signalbox.policy.policy_set import Injection, PolicySet
+from signalbox.policy.policy_set import Injection, Policy, PolicySet
 from signalbox.record import Record
 from signalbox.review import JsonObject, Response
 from signalbox.workload.kinds.kind import WorkloadKind
@@ -18,8 +18,9 @@ from signalbox.workload.labels import INJECTED_LABELS, JUDGED_LABELS, QUEUE_LABE
 from signalbox.workload.signs import Signs
 from signalbox.workload.view import WorkloadView
 
+_ANNOTATIONS = ("metadata", "annotations")
 # More namespaces than a cluster has; where names are made up, the oldest answers are worked out again.
-_MOST_PLACES = 5000
+_MOST_NAMESPACES = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,8 @@ class Setup:
 
     Sorted out once: ``everywhere`` holds all policies by what they are asked for, ``injected_names`` the labels, annotations,
     node selectors and variables that may be ours, each with the section it stands in, ``telling_apart`` the rules to which it
-    matters what sort of training something is.
+    matters what sort of training something is; ``reads_annotations``: the expression of some rule reads other annotations than
+    ours.
     """
 
     signs: Signs
@@ -40,10 +42,11 @@ class Setup:
     max_mode: Mode = Mode.ENFORCE
     verify_patches: bool = False
     help_page: str = ""
-    everywhere: Place = field(init=False)
+    everywhere: NamespacePolicies = field(init=False)
     telling_apart: frozenset[str] = field(init=False)
     injected_names: frozenset[tuple[str, str]] = field(init=False)
-    _places: dict[str, Place] = field(init=False, default_factory=dict, compare=False, repr=False)
+    reads_annotations: bool = field(init=False)
+    _by_namespace: dict[str, NamespacePolicies] = field(init=False, default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         policies = self.policies.policies
@@ -51,18 +54,26 @@ class Setup:
         named += [("labels", name) for name in (*JUDGED_LABELS, QUEUE_LABEL)]
         object.__setattr__(self, "everywhere", sort_policies(policies))
         object.__setattr__(self, "telling_apart", rules_telling_trainings_apart(self.policies))
+        object.__setattr__(self, "reads_annotations", any(map(_reads_annotations, policies)))
         object.__setattr__(self, "injected_names", frozenset((*named, ("annotations", INJECTED_LABELS))))
 
-    def place(self, namespace: str) -> Place:
+    def policies_in(self, namespace: str) -> NamespacePolicies:
         """The policies that have a say in a namespace."""
-        place = self._places.get(namespace)
-        if place is None:
-            if len(self._places) >= _MOST_PLACES:
-                self._places.clear()
+        found = self._by_namespace.get(namespace)
+        if found is None:
+            if len(self._by_namespace) >= _MOST_NAMESPACES:
+                self._by_namespace.clear()
             policies = self.policies.policies
-            place = sort_policies(policy for policy in policies if policy.match is None or policy.match.may_match_in(namespace))
-            self._places[namespace] = place
-        return place
+            found = sort_policies(policy for policy in policies if policy.match is None or policy.match.may_match_in(namespace))
+            self._by_namespace[namespace] = found
+        return found
+
+
+def _reads_annotations(policy: Policy) -> bool:
+    read = [rule.expression.syntax.fields for rule in policy.rules if rule.expression is not None]
+    of_workload = any(path[:1] in ((), ("annotations",)) for fields in read for path in fields("workload"))
+    whole = (path for fields in read for path in fields("object"))
+    return of_workload or any(_ANNOTATIONS[: len(path)] == path[:2] for path in whole)
 
 
 def _names(injection: Injection) -> Iterator[tuple[str, str]]:

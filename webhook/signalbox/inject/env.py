@@ -31,13 +31,14 @@ from itertools import islice
 
 from signalbox.fieldpath import Path, value_at
 from signalbox.inject.plan import Plan
-from signalbox.inject.target import Target
-from signalbox.workload.accelerators import containers_of, holds_accelerators
+from signalbox.inject.target import InjectionTarget
+from signalbox.workload.accelerators import holds_accelerators
 from signalbox.workload.containers import MAX_CONTAINERS
 from signalbox.workload.kinds.kind import members
+from signalbox.workload.pod_containers import containers_of
 
 
-def inject(plan: Plan, target: Target) -> None:
+def inject(plan: Plan, target: InjectionTarget) -> None:
     """Appends what is missing to each container with accelerators."""
     if not plan.env:
         return
@@ -54,7 +55,7 @@ def inject(plan: Plan, target: Target) -> None:
             target.write_named(path, wanted)
 
 
-def _accelerated(target: Target) -> Iterator[Path]:
+def _accelerated(target: InjectionTarget) -> Iterator[Path]:
     """Where the variables of each container with accelerators stand."""
     signs = target.view.signs
     for template in target.view.templates:

@@ -19,13 +19,13 @@ from collections.abc import Mapping
 
 from signalbox.fieldpath import Path, value_at
 from signalbox.inject.plan import Plan, Sourced
-from signalbox.inject.target import Target
+from signalbox.inject.target import InjectionTarget
 from signalbox.record import BOOKKEEPING
 from signalbox.workload.kinds.kind import mapping
 from signalbox.workload.labels import INJECTED_LABELS
 
 
-def inject(plan: Plan, target: Target) -> None:
+def inject(plan: Plan, target: InjectionTarget) -> None:
     """Sets the policies' labels and annotations where they are missing, and with them the labels that were inferred."""
     own: Path = ("metadata",)
     places = target.view.kind.labelled(target.recorder.object)
@@ -48,7 +48,7 @@ def inject(plan: Plan, target: Target) -> None:
                 _note_names(place, written, target)
 
 
-def _write(place: Path, section: str, values: Mapping[str, Sourced], target: Target) -> list[str]:
+def _write(place: Path, section: str, values: Mapping[str, Sourced], target: InjectionTarget) -> list[str]:
     path = (*place, section)
     users = mapping(value_at(target.view.object, path))
     wanted = {}
@@ -62,7 +62,7 @@ def _write(place: Path, section: str, values: Mapping[str, Sourced], target: Tar
     return target.write_keys(path, wanted) if wanted else []
 
 
-def _note_names(place: Path, written: list[str], target: Target) -> None:
+def _note_names(place: Path, written: list[str], target: InjectionTarget) -> None:
     path = (*place, "annotations", INJECTED_LABELS)
     present = value_at(target.recorder.object, path)
     names = set(present.split(",")) if isinstance(present, str) and present else set()

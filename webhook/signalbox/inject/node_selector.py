@@ -21,11 +21,11 @@ After:
 """
 
 from signalbox.inject.plan import Plan
-from signalbox.inject.target import Target
+from signalbox.inject.target import InjectionTarget
 from signalbox.workload.kinds.kind import mapping
 
 
-def inject(plan: Plan, target: Target) -> None:
+def inject(plan: Plan, target: InjectionTarget) -> None:
     """Sets the keys that are missing."""
     if not plan.node_selector:
         return

@@ -22,12 +22,12 @@ After:
 
 from signalbox.fieldpath import value_at
 from signalbox.inject.plan import Plan
-from signalbox.inject.target import Target
+from signalbox.inject.target import InjectionTarget
 from signalbox.review import json_name
 from signalbox.workload.priority import named_class
 
 
-def inject(plan: Plan, target: Target) -> None:
+def inject(plan: Plan, target: InjectionTarget) -> None:
     """Sets the class on every pod template without one. Children of another object are left alone."""
     planned, view = plan.priority_class_name, target.view
     if planned is None or view.owner is not None:

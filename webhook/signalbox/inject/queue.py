@@ -19,11 +19,11 @@ After:
 
 from signalbox.fieldpath import value_at
 from signalbox.inject.plan import Plan
-from signalbox.inject.target import Target
+from signalbox.inject.target import InjectionTarget
 from signalbox.workload.labels import QUEUE_LABEL
 
 
-def inject(plan: Plan, target: Target) -> None:
+def inject(plan: Plan, target: InjectionTarget) -> None:
     """Sets the label and suspends. A queue of the user's own stays, unless the policy forces its own."""
     planned, view = plan.queue, target.view
     if planned is None or view.kind.queue is None or not view.takes_queue:

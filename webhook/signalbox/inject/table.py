@@ -5,9 +5,9 @@ from types import ModuleType
 
 from signalbox.inject import env, metadata, node_selector, priority, queue, termination_grace, tolerations
 from signalbox.inject.plan import Plan
-from signalbox.inject.target import Target
+from signalbox.inject.target import InjectionTarget
 
-Inject = Callable[[Plan, Target], None]
+Inject = Callable[[Plan, InjectionTarget], None]
 
 MODULES: dict[str, ModuleType] = {
     "queue": queue,

@@ -4,16 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from signalbox.fieldpath import Path, join_key, value_at
+from signalbox.fieldpath import Members, Path, join_key, value_at
 from signalbox.inject.plan import Sourced
-from signalbox.patch import Recorder
+from signalbox.patch import PatchRecorder
 from signalbox.record import Entry, Record, field_name, field_path, is_ours, join_sources
 from signalbox.review import JsonObject
 from signalbox.workload.view import WorkloadView
 
 
 @dataclass(slots=True)
-class Target:
+class InjectionTarget:
     """One object being injected.
 
     ``view`` shows the object without what the record says is ours; ``recorder`` holds it as it stands. ``record`` is
@@ -24,13 +24,14 @@ class Target:
     """
 
     view: WorkloadView
-    recorder: Recorder
+    recorder: PatchRecorder
     record: Record
     earlier: Record = field(default_factory=dict)
     theirs: frozenset[str] = frozenset()
     infer_labels: Callable[[], Mapping[str, Sourced]] = dict
     warnings: list[str] = field(default_factory=list)
     _leads_back: dict[Path, bool] = field(default_factory=dict, repr=False)
+    _members: Members = field(default_factory=dict, repr=False)
 
     def write(self, path: Path, value: Any, by: str) -> bool:
         """Sets a field and records it. False where the user has just taken it, or where its place has another shape."""
@@ -125,7 +126,7 @@ class Target:
         known = self._leads_back.get(member)
         if known is None:
             obj = self.recorder.object
-            known = self._leads_back[member] = field_path(field_name(member, obj), obj) == member
+            known = self._leads_back[member] = field_path(field_name(member, obj), obj, self._members) == member
         return known
 
     def _record_member(self, name: str, member: Any, was: Any, by: str) -> None:

@@ -21,10 +21,10 @@ After:
 
 from signalbox.fieldpath import value_at
 from signalbox.inject.plan import Plan
-from signalbox.inject.target import Target
+from signalbox.inject.target import InjectionTarget
 
 
-def inject(plan: Plan, target: Target) -> None:
+def inject(plan: Plan, target: InjectionTarget) -> None:
     """Raises every pod template to the floor."""
     planned = plan.termination_grace
     if planned is None:

@@ -22,13 +22,13 @@ After:
 
 from signalbox.fieldpath import value_at
 from signalbox.inject.plan import Plan, covers
-from signalbox.inject.target import Target
+from signalbox.inject.target import InjectionTarget
 from signalbox.workload.accelerators import TemplateAccelerators
 from signalbox.workload.kinds.kind import members
 from signalbox.workload.signs import Signs
 
 
-def inject(plan: Plan, target: Target) -> None:
+def inject(plan: Plan, target: InjectionTarget) -> None:
     """Appends what is not tolerated yet."""
     if not plan.tolerations:
         return

@@ -41,7 +41,13 @@ _COUNTS = (
     "taskNumber",
 )
 _GPUS = ("gpu", "gpus", "numGpus", "gpuCount")
-_ENTRYPOINTS = ("entrypoint", "command")
+_ENTRYPOINTS = ("entrypoint", "command", "python", "script")
+# How deep the words for accelerators, and for what is run, may stand beside the templates.
+_DEEPEST_COUNT = 2
+_DEEPEST_ENTRYPOINT = 3
+_ASKS_HOW_IT_FARES = frozenset(
+    {"health", "healthcheck", "probe", "check", "liveness", "readiness", "hook", "hooks", "lifecycle"}
+)
 _RESOURCE = "nvidia.com/gpu"
 # What says of an object who it is and how it fares; copies of its templates may stand there.
 _NO_PART = ("metadata", "status")
@@ -59,7 +65,8 @@ def suggest_kind(obj: JsonObject, signs: Signs) -> KindSpec | None:
     specs = [path for path, _ in zip(_pod_specs(obj), range(_MOST_TEMPLATES), strict=False)]
     templates = [_template(obj, steps, paths) for steps, paths in _merged(obj, specs)]
     spec = mapping(obj.get("spec"))
-    accelerators, entrypoint = ([], None) if templates else (_accelerators(spec), _entrypoint(spec))
+    accelerators = [] if templates else _accelerators(spec)
+    entrypoint = None if any(_has_command(_at(obj, path)) for path in specs) else _entrypoint(spec)
     made_for = read_name(kind, signs).plain
     try:
         return KindSpec.model_validate(
@@ -165,26 +172,42 @@ def _runs(kind: str, pod_specs: list[Any], signs: Signs) -> Runs:
 def _accelerators(spec: JsonObject) -> list[JsonObject]:
     """A number of GPUs beside no container at all, as an AcceleratorsEntry; which resource they are is not told."""
     found = []
-    for path, here in _shallow(spec):
+    for path, here in _shallow(spec, _DEEPEST_COUNT):
         name = next((one for one in _GPUS if _is_count(here.get(one))), None)
         if name is not None:
             found.append({"path": format_path((*path, name)), "resource": _RESOURCE})
     return found[:1]
 
 
+def _has_command(pod_spec: JsonObject) -> bool:
+    containers = [mapping(container) for container in members(pod_spec.get("containers"))]
+    return any(container.get("command") or container.get("args") for container in containers)
+
+
 def _entrypoint(spec: JsonObject) -> str | None:
-    for path, here in _shallow(spec):
+    """What is run, in a field that is called so: several words, or a list of them."""
+    for path, here in _shallow(spec, _DEEPEST_ENTRYPOINT):
         for name in _ENTRYPOINTS:
-            if isinstance(here.get(name), str | list):
+            text = here.get(name)
+            of_words = isinstance(text, list) and text and all(isinstance(word, str) for word in text)
+            # One word is a version, or the name of something else that is run.
+            if of_words or (isinstance(text, str) and len(text.split(maxsplit=1)) > 1):
                 return format_path((*path, name))
     return None
 
 
-def _shallow(spec: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
-    yield ("spec",), spec
-    for key, value in spec.items():
-        if isinstance(key, str) and isinstance(value, dict):
-            yield ("spec", key), value
+def _shallow(spec: JsonObject, deepest: int) -> Iterator[tuple[Path, JsonObject]]:
+    """The mappings of a spec that are no pod templates, and ask nobody how they fare."""
+    waiting: list[tuple[Path, JsonObject]] = [(("spec",), spec)]
+    for seen, (path, here) in enumerate(waiting):
+        if seen > _MOST_NODES:
+            return
+        yield path, here
+        for key, value in here.items() if len(path) < deepest else ():
+            if not isinstance(key, str) or not isinstance(value, dict) or "containers" in value:
+                continue
+            if _ASKS_HOW_IT_FARES.isdisjoint(name_words(key)):
+                waiting.append(((*path, key), value))
 
 
 def _at(obj: Any, path: Path) -> Any:

@@ -22,7 +22,7 @@ from signalbox.policy.compile import (
     expired_days,
 )
 from signalbox.policy.documents import API_VERSION, PolicyExceptionDocument, WorkloadPolicyDocument
-from signalbox.policy.match import any_glob
+from signalbox.policy.globs import any_glob
 from signalbox.policy.match_document import DECLARED
 from signalbox.policy.nearest import nearest
 from signalbox.policy.policy_set import Injection, Policy, PolicyException, PolicySet

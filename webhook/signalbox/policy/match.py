@@ -5,25 +5,24 @@ Unknown (None) is what the view has not been told: the labels of a namespace, th
 each key that is written, the cheapest first, and asks for no judgement that the answer does not need.
 """
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from signalbox.cluster.view import UNKNOWN, UnknownType
+from signalbox.policy.globs import compile_globs
+from signalbox.policy.label_selector import label_tests
 from signalbox.policy.match_document import (
     AcceleratorsDocument,
     LabelSelector,
     MatchDocument,
     PriorityDocument,
     Range,
-    Requirement,
     kinds_named,
 )
 from signalbox.policy.subject import Subject
 from signalbox.policy.workload_value import NONE, unknown_number, unknown_priority
-from signalbox.workload.signs import glob
 
 Answer = bool | None
 Test = Callable[[Subject], Answer]
@@ -85,34 +84,6 @@ def compile_match(document: MatchDocument) -> Matcher:
     return Matcher(terms, reads, tuple(term.test for term in terms), namespaces)
 
 
-def compile_globs(patterns: Iterable[str]) -> Callable[[str], bool]:
-    """A test whether a text fits any of the globs. Plain words are looked up, not matched."""
-    words = frozenset(pattern for pattern in patterns if not _is_glob(pattern))
-    expressions = tuple(glob(pattern) for pattern in patterns if _is_glob(pattern))
-    if not expressions:
-        return words.__contains__
-    if any(expression is glob("*") for expression in expressions):
-        return bool
-
-    def fits(text: str) -> bool:
-        # An empty text is "there is none": only the empty word, written as such, stands for it.
-        return text in words or (text != "" and any(expression.match(text) for expression in expressions))
-
-    return fits
-
-
-def any_glob(patterns: Iterable[str], text: str) -> bool:
-    """Whether a text fits any of the globs."""
-    return any(pattern == text or glob(pattern).match(text) is not None for pattern in patterns)
-
-
-_GLOB_CHARACTERS = re.compile(r"[*?\[]")
-
-
-def _is_glob(pattern: str) -> bool:
-    return _GLOB_CHARACTERS.search(pattern) is not None
-
-
 def _known(subject: Subject) -> tuple[str, ...]:
     return ()
 
@@ -171,33 +142,8 @@ def _groups(patterns: list[str]) -> Term:
     return Term("groups", test, lambda subject: (_USER,))
 
 
-def _requirements(selector: LabelSelector) -> tuple[tuple[str, Callable[[Mapping[str, Any]], bool]], ...]:
-    wanted = [(key, _equals(key, value)) for key, value in selector.matchLabels.items()]
-    return (*wanted, *((one.key, _requirement(one)) for one in selector.matchExpressions))
-
-
-def _equals(key: str, value: str) -> Callable[[Mapping[str, Any]], bool]:
-    return lambda labels: labels.get(key) == value
-
-
-def _requirement(requirement: Requirement) -> Callable[[Mapping[str, Any]], bool]:
-    key, values = requirement.key, frozenset(requirement.values)
-
-    def is_in(labels: Mapping[str, Any]) -> bool:
-        value = labels.get(key)
-        return isinstance(value, str) and value in values
-
-    if requirement.operator == "In":
-        return is_in
-    if requirement.operator == "NotIn":
-        return lambda labels: not is_in(labels)
-    if requirement.operator == "Exists":
-        return lambda labels: key in labels
-    return lambda labels: key not in labels
-
-
 def _labels(selector: LabelSelector) -> Term:
-    wanted = tuple(test for _, test in _requirements(selector))
+    wanted = tuple(test for _, test in label_tests(selector))
     return Term("labels", lambda subject: all(test(subject.view.labels) for test in wanted), _known)
 
 
@@ -213,7 +159,7 @@ def _queues(patterns: list[str]) -> Term:
 
 
 def _namespace_selector(selector: LabelSelector) -> Term:
-    requirements = _requirements(selector)
+    requirements = label_tests(selector)
 
     def test(subject: Subject) -> Answer:
         view = subject.view

@@ -258,6 +258,3 @@ Nested = Annotated[MatchDocument, AfterValidator(_some_key)]
 """A match that says something: an empty one, at the top of a policy, holds for every workload."""
 
 MatchDocument.model_rebuild()
-
-MATCH_KEYS: tuple[str, ...] = tuple(field.alias or name for name, field in MatchDocument.model_fields.items())
-"""Every key of the vocabulary, as it is written."""

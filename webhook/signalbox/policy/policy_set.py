@@ -7,7 +7,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from signalbox.policy.expression import Expression
-from signalbox.policy.match import Matcher, any_glob
+from signalbox.policy.globs import any_glob
+from signalbox.policy.match import Matcher
 from signalbox.policy.mode import Mode
 from signalbox.policy.subject import Subject
 from signalbox.policy.template import Template
@@ -131,6 +132,8 @@ def effective_mode(rule: Rule, subject: Subject, now: datetime, cap: Mode = Mode
     An override of which it is unknown whether it matches can only lower the mode: nobody is refused on a guess.
     """
     mode = rule.mode
+    if not rule.overrides:
+        return mode if mode <= cap else cap
     lowest = cap
     for override in rule.overrides:
         if override.until is not None and expired(override.until, now):

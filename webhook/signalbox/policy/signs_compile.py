@@ -1,52 +1,25 @@
 """``WorkloadSigns`` documents made into the signs that the core is handed."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from signalbox.policy.signs_document import (
-    CheckpointNameEntry,
-    CheckpointSection,
-    SignsSpec,
-    TypeEntry,
-    VocabularyEntry,
-    WorkloadSignsDocument,
-)
-from signalbox.policy.signs_roles import CHECKPOINT, COMMANDS, NAMES, PORTS, RESUME, STORES, VOLUMES, Roles
+from signalbox.policy.looked_up import as_words, phrase
+from signalbox.policy.saving_signs_compile import checkpoint_signs, resume_signs
+from signalbox.policy.signs_document import SignsSpec, TypeEntry, VocabularyEntry, WorkloadSignsDocument
+from signalbox.policy.signs_roles import COMMANDS, NAMES, PORTS, Roles
 from signalbox.workload.signs import (
     AcceleratorSign,
-    CheckpointSigns,
     CommandSigns,
     DistributedSigns,
     NameSigns,
     PortSigns,
-    ResumeSigns,
     Signs,
     SpotLabel,
     Wrapper,
 )
-from signalbox.workload.vocabulary import Saying, Vocabulary, name_words, option_name
+from signalbox.workload.vocabulary import Saying, Vocabulary, option_name
 
-_SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
 _OPTIONS = ("selector", "choice", "port")
-_WHOLE_OPTIONS = frozenset(
-    {
-        "switch",
-        "output",
-        "output-of",
-        "output-when-saving",
-        "output-by-path",
-        "root",
-        "configuration",
-        "upload",
-        "made-model",
-        "unsaved",
-        "store-type",
-        "option",
-        "load",
-        "anew",
-    }
-)
 
 
 def compile_signs(documents: Sequence[WorkloadSignsDocument]) -> Signs:
@@ -70,15 +43,15 @@ def compile_signs(documents: Sequence[WorkloadSignsDocument]) -> Signs:
         ),
         accelerator_annotations=tuple(name for spec in specs for entry in spec.acceleratorAnnotations for name in entry.names),
         accelerator_claims=frozenset(
-            _as_words(name) for spec in specs for entry in spec.acceleratorClaims for name in entry.names
+            as_words(name) for spec in specs for entry in spec.acceleratorClaims for name in entry.names
         ),
         device_vendors=tuple(
-            (entry.vendor, frozenset(map(_as_words, entry.words)))
+            (entry.vendor, frozenset(map(as_words, entry.words)))
             for spec in newest_first
             for entry in spec.deviceClasses.vendors
         ),
         other_devices=frozenset(
-            _as_words(word) for spec in specs for entry in spec.deviceClasses.others for word in entry.words
+            as_words(word) for spec in specs for entry in spec.deviceClasses.others for word in entry.words
         ),
         spot_labels=tuple(
             SpotLabel(key, _lower(entry.values), entry.presence, _lower(entry.others), entry.named, everywhere)
@@ -102,8 +75,8 @@ def compile_signs(documents: Sequence[WorkloadSignsDocument]) -> Signs:
         frameworks=_heard(
             "framework", _vocabulary([(entry.framework, entry) for spec in newest_first for entry in spec.frameworks]), roles
         ),
-        checkpoint=_checkpoint([spec.checkpoint for spec in specs]),
-        resume=_resume(specs),
+        checkpoint=checkpoint_signs([spec.checkpoint for spec in specs]),
+        resume=resume_signs(specs),
     )
 
 
@@ -133,6 +106,7 @@ def _commands(specs: Sequence[SignsSpec], roles: Roles[str]) -> CommandSigns:
         variables=roles["variable"],
         ports=roles["port"],
         ranks=roles["ranks"],
+        overrides=roles["override"],
         several_words=frozenset(_program(name) for name in (*launchers, *wrappers) if " " in name),
     )
 
@@ -158,7 +132,7 @@ def _heard(says: str, vocabulary: Vocabulary, roles: Roles[str]) -> Vocabulary:
 
 
 def _names(specs: Sequence[SignsSpec]) -> NameSigns:
-    roles = Roles((((entry.role, _as_words(word)) for entry in spec.names for word in entry.words) for spec in specs), NAMES)
+    roles = Roles((((entry.role, as_words(word)) for entry in spec.names for word in entry.words) for spec in specs), NAMES)
     return NameSigns(
         things=roles["thing"],
         parts=roles["part"],
@@ -187,9 +161,9 @@ def _vocabulary(entries: Sequence[tuple[str, VocabularyEntry]]) -> Vocabulary:
         tables: list[tuple[dict[str, Saying], Iterable[str]]] = [
             (vocabulary.commands, (name.lower() for name in entry.commands)),
             (vocabulary.modules, (name.lower() for name in entry.modules)),
-            (vocabulary.words, map(_as_words, entry.words)),
+            (vocabulary.words, map(as_words, entry.words)),
             (vocabulary.arguments, map(option_name, entry.arguments)),
-            (vocabulary.images, map(_phrase, entry.images)),
+            (vocabulary.images, map(phrase, entry.images)),
             (vocabulary.environment, map(option_name, entry.environment)),
             (vocabulary.code, entry.code),
         ]
@@ -207,109 +181,6 @@ def _vocabulary(entries: Sequence[tuple[str, VocabularyEntry]]) -> Vocabulary:
                 table.setdefault(name, saying)
     # The longer of two pieces is looked for first.
     return replace(vocabulary, code=dict(sorted(vocabulary.code.items(), key=lambda item: -len(item[0]))))
-
-
-def _checkpoint(sections: Sequence[CheckpointSection]) -> CheckpointSigns:
-    stores = [section.stores for section in sections]
-    schemes = Roles(
-        ((("rooted" if entry.rooted else "hosted", name) for entry in one for name in entry.schemes) for one in stores), STORES
-    )
-    volumes = [section.volumes for section in sections]
-    sources = Roles((((entry.kept, name) for entry in one for name in entry.sources) for one in volumes), VOLUMES)
-    drivers = Roles((((entry.kept, name) for entry in one for name in entry.drivers) for one in volumes), VOLUMES)
-    return replace(
-        _names_of_saving([section.names for section in sections]),
-        schemes=schemes["rooted"] | schemes["hosted"],
-        rooted_schemes=schemes["rooted"],
-        hosts=tuple(name for one in stores for entry in one for name in entry.hosts),
-        durable_volumes=sources["durable"],
-        ephemeral_volumes=sources["ephemeral"],
-        read_only_volumes=sources["read-only"],
-        storage_drivers=drivers.in_order("durable"),
-        ephemeral_drivers=drivers["ephemeral"],
-        read_only_drivers=drivers["read-only"],
-    )
-
-
-def _names_of_saving(documents: Sequence[Sequence[CheckpointNameEntry]]) -> CheckpointSigns:
-    roles = Roles(map(_roles_of_saving, documents), CHECKPOINT)
-    calls_of = _frameworks(documents, "call-of", roles)
-    return CheckpointSigns(
-        subjects=roles["subject"],
-        places=roles["place"],
-        buckets=roles["bucket"],
-        never=roles["never"],
-        never_around=roles["never-around"],
-        owners=roles["owner"],
-        folders=roles["folder"],
-        switches=roles["switch"],
-        outputs=roles["output"],
-        outputs_when_saving=roles["output-when-saving"],
-        outputs_by_path=roles["output-by-path"],
-        roots=roles["root"],
-        outputs_of=_frameworks(documents, "output-of", roles),
-        saving=roles["saving"],
-        frequency=roles["frequency"],
-        configuration=roles["configuration"],
-        mounts=roles["mount"],
-        mounts_never=roles["mount-never"],
-        mounts_weak=roles["mount-weak"],
-        mounts_of_data=roles["mount-data"],
-        mounts_of_logs=roles["mount-log"],
-        model_mounts=roles["model-mount"],
-        own=roles["own"],
-        savers=roles["saver"],
-        uploads=roles["upload"],
-        made_models=roles["made-model"],
-        unsaved=roles["unsaved"],
-        store_types=roles["store-type"],
-        mounters=roles["mounter"],
-        remote_copiers=roles["remote-copier"],
-        files=roles["file"],
-        reads=roles["read"],
-        calls=tuple(sorted(roles["call"] | calls_of.keys())),
-        calls_of=calls_of,
-        upload_calls=roles.in_order("upload-call"),
-        asides=roles["aside"],
-        copiers=roles["copier"],
-        uploaders=roles["uploader"],
-        tidiers=roles["tidier"],
-    )
-
-
-def _roles_of_saving(entries: Iterable[CheckpointNameEntry]) -> Iterator[tuple[str, str]]:
-    """Each name with its role; ``output-of`` and ``call-of`` are for programs of some frameworks only."""
-    for entry in entries:
-        role = f"{entry.role}-of" if entry.frameworks else entry.role
-        for name in entry.names:
-            yield role, _as_looked_up(role, name)
-
-
-def _frameworks(documents: Iterable[Iterable[CheckpointNameEntry]], role: str, roles: Roles[str]) -> dict[str, frozenset[str]]:
-    """For programs of which frameworks a name has such a role, all documents together."""
-    found: dict[str, frozenset[str]] = dict.fromkeys(roles.in_order(role), frozenset())
-    for entries in documents:
-        for entry in entries:
-            for one, name in _roles_of_saving([entry]):
-                if one == role and name in found:
-                    found[name] = found[name].union(entry.frameworks)
-    return found
-
-
-def _resume(specs: Sequence[SignsSpec]) -> ResumeSigns:
-    roles = Roles(
-        (((entry.role, _as_looked_up(entry.role, name)) for entry in spec.resume for name in entry.names) for spec in specs),
-        RESUME,
-    )
-    return ResumeSigns(
-        words=roles["word"],
-        options=roles["option"],
-        loads=roles["load"],
-        anew=roles["anew"],
-        never=roles["never"],
-        by_itself=roles["by-itself"],
-        code=roles.in_order("code"),
-    )
 
 
 def _program(command: str) -> str:
@@ -332,21 +203,3 @@ def _lower(values: Iterable[str]) -> tuple[str, ...]:
 
 def _options(names: Iterable[str]) -> frozenset[str]:
     return frozenset(map(option_name, names))
-
-
-def _as_words(name: str) -> str:
-    """A word or several in the form in which the words of a name are compared: ``gpt2`` is gpt and 2 there too."""
-    return "_".join(name_words(name.lower()))
-
-
-def _phrase(name: str) -> str:
-    return _SEPARATORS.sub("_", name).lower()
-
-
-def _as_looked_up(role: str, name: str) -> str:
-    """A name of what has to do with saving, in the form that names are compared in."""
-    if role in _WHOLE_OPTIONS:
-        return option_name(name)
-    if role == "owner":
-        return _as_words(name)
-    return _phrase(name) if role == "model-mount" else name

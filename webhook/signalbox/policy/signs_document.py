@@ -2,37 +2,16 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
+from signalbox.policy.saving_signs_document import CheckpointSection, ResumeEntry
+from signalbox.policy.signs_entry import Entry, Name, Names, NamesEntry, SingleWords, Strict
 from signalbox.workload.judgement import TRAINING_TYPES, SignedType
-from signalbox.workload.vocabulary import name_words
-
-Name = Annotated[str, Field(min_length=1)]
-Names = Annotated[list[Name], Field(min_length=1)]
-
-
-def _one_word(name: str) -> str:
-    if len(name_words(name)) != 1:
-        raise ValueError(f"{name!r} is never met: names are taken apart into words of letters or digits; write one of them")
-    return name
-
-
-SingleWords = Annotated[list[Annotated[Name, AfterValidator(_one_word)]], Field(min_length=1)]
 
 _ONE_PROGRAM = ("utility", "interpreter", "shell")
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class _Entry(_Strict):
-    """``reason`` says, for any reader, why the names below it mean what they are taken for."""
-
-    reason: Name
-
-
-class AcceleratorEntry(_Entry):
+class AcceleratorEntry(Entry):
     """Extended resources (globs) that are accelerators, and the taint key their nodes usually carry.
 
     ``share``: an amount of memory or of cores of one device, no count of devices. ``percent``: hundredths of a device.
@@ -45,33 +24,27 @@ class AcceleratorEntry(_Entry):
     percent: bool = False
 
 
-class DeviceVendorEntry(_Entry):
+class DeviceVendorEntry(Entry):
     """Words in the name of a device class, or of its driver, that say whose its accelerators are."""
 
     vendor: Name
     words: Names
 
 
-class DeviceWordsEntry(_Entry):
+class DeviceWordsEntry(Entry):
     """Words in the name of a device class, or of its driver, that say what its devices are."""
 
     words: Names
 
 
-class DeviceClassSection(_Strict):
+class DeviceClassSection(Strict):
     """Signs of device classes. ``others``: their devices are no accelerators, whatever else stands in the name."""
 
     vendors: list[DeviceVendorEntry] = []
     others: list[DeviceWordsEntry] = []
 
 
-class NamesEntry(_Entry):
-    """Names with one meaning; those of ``spot.resources`` are globs."""
-
-    names: Names
-
-
-class SpotLabelEntry(_Entry):
+class SpotLabelEntry(Entry):
     """Node labels, and taints of the same key, of spot capacity.
 
     ``values``: those that mark spot; none given: any but a false one. ``presence``: only spot nodes carry the key.
@@ -85,21 +58,21 @@ class SpotLabelEntry(_Entry):
     named: bool = False
 
 
-class SpotValuesEntry(_Entry):
+class SpotValuesEntry(Entry):
     """Values that mark spot capacity under keys that nobody knows, if one of ``words`` stands in the key."""
 
     words: SingleWords
     values: SingleWords
 
 
-class SpotOtherwiseEntry(_Entry):
+class SpotOtherwiseEntry(Entry):
     """Words beside which a word for spot means something else; ``everywhere``: in the names of pools as well."""
 
     words: SingleWords
     everywhere: bool = False
 
 
-class SpotSection(_Strict):
+class SpotSection(Strict):
     """Signs of capacity that is taken back without notice.
 
     ``otherwise``: words beside which a value that is a name (of ``named`` labels, and of ``anyKey``) says nothing.
@@ -111,7 +84,7 @@ class SpotSection(_Strict):
     resources: list[NamesEntry] = []
 
 
-class CommandEntry(_Entry):
+class CommandEntry(Entry):
     """How programs are read when a command line is taken apart.
 
     ``words`` of its own stand between a wrapper and the program it starts, and ``options`` take one more each. A utility, an
@@ -133,6 +106,7 @@ class CommandEntry(_Entry):
         "variable",
         "port",
         "ranks",
+        "override",
     ]
     names: Names
     words: Annotated[int, Field(ge=0)] = 0
@@ -159,14 +133,14 @@ class CommandEntry(_Entry):
         return value
 
 
-class NameEntry(_Entry):
+class NameEntry(Entry):
     """Words that say how the name they stand in is read (see NameSigns)."""
 
     role: Literal["thing", "part", "errand", "task", "order", "look", "filler", "join", "aside", "agent", "place"]
     words: Names
 
 
-class VocabularyEntry(_Entry):
+class VocabularyEntry(Entry):
     """Where the signs of a type or framework are met."""
 
     commands: list[Name] = []
@@ -218,7 +192,7 @@ class FrameworkEntry(VocabularyEntry):
     framework: Name
 
 
-class DistributedEntry(_Entry):
+class DistributedEntry(Entry):
     """What says that several processes work on one run.
 
     ``processes`` are options of launchers that say how many; ``arguments`` and ``environment`` how Pods meet; ``words`` are
@@ -231,7 +205,7 @@ class DistributedEntry(_Entry):
     words: list[Name] = []
 
 
-class PortEntry(_Entry):
+class PortEntry(Entry):
     """Ports that are no service of a model.
 
     ``rendezvous``: where processes meet, or that of metrics, a dashboard or a remote desktop. ``interactive``: a notebook's.
@@ -241,101 +215,7 @@ class PortEntry(_Entry):
     ports: Annotated[list[Annotated[int, Field(ge=1, le=65535)]], Field(min_length=1)]
 
 
-class CheckpointNameEntry(_Entry):
-    """Words of options and variables, and what they have to do with saving (see CheckpointSigns).
-
-    ``frameworks``: an output, or a call that saves, only for programs of these.
-    """
-
-    role: Literal[
-        "subject",
-        "place",
-        "folder",
-        "bucket",
-        "never",
-        "never-around",
-        "owner",
-        "output",
-        "output-when-saving",
-        "output-by-path",
-        "root",
-        "switch",
-        "saving",
-        "frequency",
-        "configuration",
-        "mount",
-        "mount-never",
-        "mount-weak",
-        "mount-data",
-        "mount-log",
-        "model-mount",
-        "own",
-        "saver",
-        "upload",
-        "made-model",
-        "unsaved",
-        "store-type",
-        "mounter",
-        "remote-copier",
-        "file",
-        "read",
-        "call",
-        "upload-call",
-        "aside",
-        "copier",
-        "uploader",
-        "tidier",
-    ]
-    names: Names
-    frameworks: list[Name] = []
-
-    @field_validator("frameworks")
-    @classmethod
-    def _of_some_roles(cls, frameworks: list[str], info: ValidationInfo) -> list[str]:
-        role = info.data.get("role")
-        if frameworks and role not in (None, "output", "call"):
-            raise ValueError(f"frameworks stand beside the roles output and call only, this is {role}: leave them out")
-        return frameworks
-
-
-class StoreEntry(_Entry):
-    """URL schemes, and the ends of host names, of stores that outlive a Pod.
-
-    ``rooted``: a URL may do without a host or bucket (``hdfs:///user``).
-    """
-
-    schemes: list[Name] = []
-    hosts: list[Name] = []
-    rooted: bool = False
-
-
-class VolumeEntry(_Entry):
-    """Volume sources by the name of their field in ``spec.volumes``, and CSI drivers, by what they keep.
-
-    ``drivers`` are whole names; those of a durable entry may be the beginnings of words in a driver's name as well.
-    """
-
-    kept: Literal["durable", "ephemeral", "read-only"]
-    sources: list[Name] = []
-    drivers: list[Name] = []
-
-
-class CheckpointSection(_Strict):
-    """Signs of where progress is saved."""
-
-    names: list[CheckpointNameEntry] = []
-    stores: list[StoreEntry] = []
-    volumes: list[VolumeEntry] = []
-
-
-class ResumeEntry(_Entry):
-    """What says that a run reads its own checkpoint back (see ResumeSigns)."""
-
-    role: Literal["word", "option", "load", "anew", "never", "by-itself", "code"]
-    names: Names
-
-
-class SignsSpec(_Strict):
+class SignsSpec(Strict):
     """All signs; a document may hold any of them."""
 
     accelerators: list[AcceleratorEntry] = []
@@ -353,7 +233,7 @@ class SignsSpec(_Strict):
     resume: list[ResumeEntry] = []
 
 
-class Metadata(_Strict):
+class Metadata(Strict):
     """A Kubernetes object's metadata, as far as a document of ours uses it."""
 
     name: Name
@@ -361,7 +241,7 @@ class Metadata(_Strict):
     annotations: dict[str, str] = {}
 
 
-class WorkloadSignsDocument(_Strict):
+class WorkloadSignsDocument(Strict):
     """One document."""
 
     apiVersion: Literal["policy.workload.ai/v1alpha1"]

@@ -20,8 +20,10 @@ NONE = "none"
 
 
 def number(value: int | Fraction) -> int | float:
-    """A count as CEL knows it: whole numbers as int."""
-    return value.numerator if value.denominator == 1 else float(value)
+    """A count as CEL knows it: whole numbers as int, of 64 bits at most; what does not fit there as the nearest that does."""
+    if value.denominator != 1:
+        return float(value)
+    return max(-(2**63), min(value.numerator, 2**63 - 1))
 
 
 _SIMPLE: dict[str, Callable[[WorkloadView], Any]] = {
@@ -38,7 +40,7 @@ _SIMPLE: dict[str, Callable[[WorkloadView], Any]] = {
     "spot": lambda view: view.spot.state,
     "checkpoint": lambda view: view.checkpoint.state,
     "resume": lambda view: view.resume.state,
-    "pods": lambda view: view.pods,
+    "pods": lambda view: None if view.pods is None else number(view.pods),
 }
 _NESTED: dict[str, tuple[Callable[[WorkloadView], Any], dict[str, Callable[[Any], Any]]]] = {
     "accelerators": (
@@ -55,7 +57,7 @@ _NESTED: dict[str, tuple[Callable[[WorkloadView], Any], dict[str, Callable[[Any]
         lambda view: view.priority,
         {
             # Left out where there is none, so that has(workload.priority.value) is the question to ask.
-            "value": lambda found: found.value,
+            "value": lambda found: None if found.value is None else number(found.value),
             "unset": lambda found: found.state == "unset",
             "class": lambda found: found.class_name,
             "kueueClass": lambda found: found.kueue_class,

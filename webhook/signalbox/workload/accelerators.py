@@ -8,16 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from signalbox.fieldpath import Path
 from signalbox.quantity import Quantity, is_placeholder, parse_quantity
 from signalbox.review import JsonObject
 from signalbox.workload.fractions import shares_by_annotation
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import PodTemplate, members
+from signalbox.workload.pod_containers import Amounts, containers_of, held_at_once
 from signalbox.workload.signs import Signs
 from signalbox.workload.vocabulary import MAX_NAME, holds_any, name_words
 
-_NO_QUANTITY = (0, "0", "")
 PLACEHOLDER = "a placeholder stands there"
 _UNKNOWN_CLAIM = "what a resource claim asks for is not known"
 _ELSEWHERE = "another object says how many"
@@ -67,23 +66,6 @@ class TemplateAccelerators:
         return bool(self.unknown)
 
 
-def containers_of(template: PodTemplate, with_resources: bool = False) -> Iterator[tuple[Path, JsonObject, str]]:
-    """Each container with its path and its role: ``init``, ``sidecar`` or ``container``. Others than mappings are left out.
-
-    ``with_resources``: only those that ask for any. A manifest has room for a hundred thousand containers that do not.
-    """
-    spec = template.spec
-    for index, container in enumerate(members(spec.get("initContainers"))):
-        if isinstance(container, dict) and (not with_resources or container.get("resources")):
-            role = "sidecar" if container.get("restartPolicy") == "Always" else "init"
-            yield (*template.spec_path, "initContainers", index), container, role
-    for index, container in enumerate(members(spec.get("containers"))):
-        if isinstance(container, dict) and (not with_resources or container.get("resources")):
-            yield (*template.spec_path, "containers", index), container, "container"
-    for program in template.programs:
-        yield program.path, program.body, "container"
-
-
 def container_accelerators(container: JsonObject, signs: Signs) -> Iterator[tuple[str, str, object]]:
     """``(section, resource, raw quantity)`` for each accelerator in ``limits`` and ``requests``."""
     resources = container.get("resources")
@@ -126,16 +108,21 @@ def holds_accelerators(container: JsonObject, template: PodTemplate, signs: Sign
 
     A quantity of zero holds nothing; a placeholder may hold some.
     """
-    if any(quantity not in _NO_QUANTITY for _, _, quantity in container_accelerators(container, signs)):
+    if any(_is_some(quantity) for _, _, quantity in container_accelerators(container, signs)):
         return True
     return any(claimed_accelerators(container, template, signs))
 
 
+def _is_some(quantity: object) -> bool:
+    if is_placeholder(quantity):
+        return True
+    amount = parse_quantity(quantity)
+    return amount is not None and amount > 0
+
+
 def template_accelerators(template: PodTemplate, signs: Signs) -> TemplateAccelerators:
     """What one Pod of the template asks for."""
-    running: dict[str, Quantity] = {}
-    sidecars: dict[str, Quantity] = {}
-    largest_init: dict[str, Quantity] = {}
+    held: list[tuple[str, Amounts]] = []
     unknown = ""
     resources: set[str] = set()
     evidence: list[Evidence] = []
@@ -159,16 +146,9 @@ def template_accelerators(template: PodTemplate, signs: Signs) -> TemplateAccele
             if not known:
                 unknown = unknown or _UNKNOWN_CLAIM
                 evidence.append(Evidence((*path, "resources", "claims", at), claim, "what the claim asks for is not known"))
-        for resource, quantity in asked.items():
-            if role == "init":
-                together = quantity + sidecars.get(resource, 0)
-                largest_init[resource] = max(largest_init.get(resource, 0), together)
-            else:
-                running[resource] = running.get(resource, 0) + quantity
-                if role == "sidecar":
-                    sidecars[resource] = sidecars.get(resource, 0) + quantity
-    for resource, quantity in largest_init.items():
-        running[resource] = max(running.get(resource, 0), quantity)
+        if asked:
+            held.append((role, asked))
+    running = held_at_once(held)
     if template.asked:
         asked_for = _asked_flatly(template, signs, running, resources, evidence)
         unknown = unknown or asked_for

@@ -1,4 +1,4 @@
-"""What says that a container answers requests: probes, ports, the address that it listens at.
+"""What says that a container answers requests, beside a probe that asks it: ports, the address that it listens at.
 
 What only reports on the work, and where the processes of a cluster meet, answers no requests of anybody's.
 """
@@ -9,12 +9,11 @@ from signalbox.fieldpath import Path
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import mapping, members
+from signalbox.workload.probes import MAX_PORTS, METRICS_PORTS, PROBES, asks_for_metrics
 from signalbox.workload.said import Said, Strength
 from signalbox.workload.signs import Signs
 from signalbox.workload.vocabulary import Saying, option_name
 
-_PROBES = ("readinessProbe", "livenessProbe", "startupProbe")
-_METRICS_PORTS = ("metrics", "http-metrics", "prometheus", "prom")
 _SERVES_PORT = Saying("inference", "a port on accelerators that are held for ever", 10_000)
 _NOTEBOOK_PORT = Saying("interactive", "the port of a notebook", 10_000)
 _LISTENS = Saying("inference", "listens for requests on accelerators that are held for ever", 10_000)
@@ -25,31 +24,6 @@ _MAX_TEXT = 1024
 _LONGEST_PORT = 6
 # Where a server listens stands among its first options.
 _MAX_WORDS = 64
-
-
-def probe(container: ContainerView, signs: Signs) -> Evidence | None:
-    """The probe by which requests of a kind that a service answers are sent to it."""
-    for kind in _PROBES:
-        body = container.body.get(kind)
-        if type(body) is not dict:
-            continue
-        for how in ("httpGet", "grpc"):
-            action = body.get(how)
-            if isinstance(action, dict) and not _is_of_metrics(action, container, signs):
-                return Evidence((*container.path, kind, how), _probe_text(action))
-    return None
-
-
-def _is_of_metrics(action: dict[str, Any], container: ContainerView, signs: Signs) -> bool:
-    """Whether a probe asks what reports on the work, which whatever runs may do."""
-    port = action.get("port")
-    if action.get("path") == "/metrics":
-        return True
-    if isinstance(port, int):
-        entries = members(container.body.get("ports"))
-        named = next((entry for entry in entries if isinstance(entry, dict) and entry.get("containerPort") == port), {})
-        return port in signs.ports.rendezvous or named.get("name") in _METRICS_PORTS
-    return isinstance(port, str) and port in _METRICS_PORTS
 
 
 def joins_a_cluster(container: ContainerView, signs: Signs) -> bool:
@@ -63,10 +37,6 @@ def joins_a_cluster(container: ContainerView, signs: Signs) -> bool:
     return False
 
 
-def _probe_text(action: dict[str, Any]) -> str:
-    return f"{scalar(action.get('path'))} on port {scalar(action.get('port'))}".strip()
-
-
 def serves(container: ContainerView, signs: Signs, answers: Evidence | None) -> bool:
     """Whether anything says that it answers requests: the probe that was found, a port that is opened, tried or told, or where
     it listens.
@@ -78,13 +48,13 @@ def serves(container: ContainerView, signs: Signs, answers: Evidence | None) -> 
 
 def by_told_port(container: ContainerView, signs: Signs) -> Said | None:
     """A probe that opens a connection to it, or a variable or option that tells it where to listen: ``PORT=8080``."""
-    for kind in _PROBES:
+    for kind in PROBES:
         body = mapping(container.body.get(kind))
         for how in ("tcpSocket", "exec"):
             action = body.get(how)
             if (
                 isinstance(action, dict)
-                and not _is_of_metrics(action, container, signs)
+                and not asks_for_metrics(action, container.body, signs)
                 and (how == "tcpSocket" or _asks(action))
             ):
                 return _told((*container.path, kind, how), how)
@@ -136,9 +106,9 @@ def _listens(container: ContainerView, signs: Signs) -> Said | None:
 
 def by_port(container: ContainerView, signs: Signs) -> Said | None:
     """A port that is no meeting place of processes."""
-    for index, entry in enumerate(members(container.body.get("ports"))):
+    for index, entry in enumerate(members(container.body.get("ports"))[:MAX_PORTS]):
         port = entry.get("containerPort") if isinstance(entry, dict) else None
-        if not isinstance(port, int) or port in signs.ports.rendezvous or entry.get("name") in _METRICS_PORTS:
+        if not isinstance(port, int) or port in signs.ports.rendezvous or entry.get("name") in METRICS_PORTS:
             continue
         saying = _NOTEBOOK_PORT if port in signs.ports.interactive else _SERVES_PORT
         return Said(saying, Evidence((*container.path, "ports", index), str(port), saying.reason), Strength.WEAK)
@@ -159,8 +129,3 @@ def by_address(container: ContainerView) -> Said | None:
                     _LISTENS, Evidence(started.invocation.field(at), f"{option} {value}", _LISTENS.reason), Strength.WEAK
                 )
     return None
-
-
-def scalar(value: Any) -> str:
-    """A value as text; a list or mapping, which may be nested too deeply to be shown, as none."""
-    return "" if value is None or isinstance(value, dict | list) else str(value)

@@ -18,10 +18,10 @@ from signalbox.workload.may_work import may_work, says_another
 from signalbox.workload.meaning import Meaning
 from signalbox.workload.named_settings import named_settings
 from signalbox.workload.naming import read_name
-from signalbox.workload.options_say import SWITCHED_OFF
 from signalbox.workload.said import Said, Source, Strength
 from signalbox.workload.signs import Signs
-from signalbox.workload.vocabulary import MAX_NAME, Saying, name_words, option_name
+from signalbox.workload.switched import is_off
+from signalbox.workload.vocabulary import MAX_NAME, Saying, image_name, name_words, option_name
 
 if TYPE_CHECKING:
     from signalbox.workload.view import WorkloadView
@@ -57,7 +57,7 @@ def called_another(container: ContainerView, view: "WorkloadView") -> bool:
     own = container.body.get("name")
     if isinstance(own, str) and read_name(own, view.signs).another:
         return True
-    of_object = read_name(_object_name(view)[1], view.signs)
+    of_object = read_name(view.named[1], view.signs)
     return of_object.refused or of_object.look
 
 
@@ -75,7 +75,7 @@ def called_for_people(container: ContainerView, view: "WorkloadView") -> bool:
 
 def only_looks(view: "WorkloadView") -> bool:
     """Whether the object is called something that looks whether something works: ``gpu-healthcheck``."""
-    return read_name(_object_name(view)[1], view.signs).look
+    return read_name(view.named[1], view.signs).look
 
 
 def called_tuned(container: ContainerView, view: "WorkloadView") -> Evidence | None:
@@ -102,7 +102,7 @@ def _tunes(meaning: Meaning | None, value: str) -> str:
         return ""
     if meaning.base and _PUBLISHED.match(value[:MAX_NAME]):
         return _BASE
-    return meaning.adapter.reason if meaning.adapter is not None and value.lower() not in SWITCHED_OFF else ""
+    return meaning.adapter.reason if meaning.adapter is not None and not is_off(value) else ""
 
 
 def called(container: ContainerView, view: "WorkloadView") -> Said | None:
@@ -130,23 +130,15 @@ def each_called(container: ContainerView, view: "WorkloadView") -> Iterator[Said
 
 def _names(container: ContainerView, view: "WorkloadView") -> Iterator[tuple[Path, str]]:
     """Of the object first: it is mostly the one that was thought of. Its image last; without a command it was heard before."""
-    path, name = _object_name(view)
+    path, name = view.named
     if name:
         yield path, name
     own = container.body.get("name")
     if isinstance(own, str) and own:
         yield (*container.path, "name"), own
-    image = container.image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+    image, _ = image_name(container.image)
     if image and members(container.body.get("command")):
         yield (*container.path, "image"), image
-
-
-def _object_name(view: "WorkloadView") -> tuple[Path, str]:
-    for field in ("name", "generateName"):
-        name = view.metadata.get(field)
-        if isinstance(name, str) and name:
-            return ("metadata", field), name
-    return ("metadata", "name"), ""
 
 
 def _saying(name: str, signs: Signs, accelerated: bool) -> Saying | None:
@@ -172,7 +164,10 @@ def _bearing(said: Said, container: ContainerView, view: "WorkloadView", ends: b
             return ""
         if container.may_hold and (ends or (by_agent and not answering)):
             return "runs to its end on accelerators" if ends else "holds accelerators and answers nobody"
-        return _like_training(container, view, ends, by_agent)
+        like = _like_training(container, view, ends, by_agent)
+        # A command of its own would say what it runs, and an image may be named for what others are built from.
+        silent = ends and said.source == "name" and not members(container.body.get("command"))
+        return like or (_framework_in(said.evidence.value, signs) if silent else "")
     if said.saying.says == "interactive" and not ends:
         port = by_port(container, signs)
         return "listens where its like do" if port is not None and port.saying.says == "interactive" else ""
@@ -211,6 +206,12 @@ def _like_training(container: ContainerView, view: "WorkloadView", ends: bool, b
     if ends and _writes_to(container, _SHARED_MEMORY):
         return "has shared memory, as loaders of data need"
     return "its Pods are told how to meet" if view.distributed else ""
+
+
+def _framework_in(name: str, signs: Signs) -> str:
+    """What a name says more than that something trains: with what, as in ``xgboost-training-job``."""
+    saying = signs.frameworks.of_name(name[:MAX_NAME])
+    return "" if saying is None else f"is named for {saying.says} too"
 
 
 def _writes_to(container: ContainerView, named: frozenset[str]) -> bool:

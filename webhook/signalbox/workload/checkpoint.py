@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from signalbox.quantity import is_placeholder
+from signalbox.workload.container_paths import LONGEST_PATH
 from signalbox.workload.container_progress import progress_of
 from signalbox.workload.containers import TOO_LONG, ContainerView
 from signalbox.workload.judgement import Evidence, Judgement
@@ -17,7 +18,7 @@ from signalbox.workload.kinds.kind import mapping
 from signalbox.workload.labels import CHECKPOINT_URI
 from signalbox.workload.places import BEST, Found, Workers
 from signalbox.workload.said import Said
-from signalbox.workload.storage import LONGEST_PATH, Place, Storage
+from signalbox.workload.storage import Place, Storage
 from signalbox.workload.vocabulary import MAX_NAME, name_words
 
 if TYPE_CHECKING:
@@ -114,10 +115,11 @@ def lasting_folder(view: "WorkloadView") -> str:
     signs = view.signs.checkpoint
     read = signs.mounts_never | signs.mounts_of_data
     for container in that_train(view):
+        storage = Storage(container, view)
         for entry in container.mounts[:_MAX_EVIDENCE]:
             path = entry.get("mountPath") if isinstance(entry, dict) and entry.get("readOnly") is not True else None
             if isinstance(path, str) and path[:1] == "/" and len(path) <= MAX_NAME and read.isdisjoint(name_words(path)):
-                place = Storage(container, view).find(path)
+                place = storage.find(path)
                 if place is not None and place.kept == "durable":
                     return path.rstrip("/")
     return ""

@@ -6,7 +6,7 @@ reference whose value only the cluster knows (a ConfigMap, the field of a Pod) s
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from signalbox.fieldpath import Path
@@ -17,6 +17,8 @@ from signalbox.workload.shell import MAX_VALUE, MAX_WORDS, read_script, substitu
 from signalbox.workload.vocabulary import MAX_NAME
 
 _KUBERNETES_REFERENCE = re.compile(r"\$\(([A-Za-z_][\w.-]*+)\)")
+# `bash -c`
+_SHELL_AND_OPTION = 2
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
 _SHELL_OPTION = re.compile(r"[-+][A-Za-z]+\Z")
 # The arguments of the text of `bash -c`, named in it.
@@ -119,12 +121,24 @@ def read_command(
         whole = Invocation(tuple(args), args_path)
     elif not args:
         whole = Invocation(tuple(command), command_path)
+    elif _is_doubled(command, args):
+        # A shell that is told to start a shell does nothing; what the second is told was meant.
+        whole = Invocation(tuple(args), args_path)
     else:
         whole = Invocation((*command, *args), command_path, len(command), args_path)
     if isinstance(container.get("command"), str) or (not command and isinstance(container.get("args"), str)):
         yield from _script(" ".join(whole.words), whole.path, env, 0, budget)
     else:
         yield from _unwrapped(whole, env, budget)
+
+
+def _is_doubled(command: Sequence[str], args: Sequence[str]) -> bool:
+    """Whether a shell that has yet to be told what to run is handed another: ``[bash, -c]`` and ``[bash, -c, text]``."""
+    return (
+        len(command) == _SHELL_AND_OPTION
+        and len(args) > _SHELL_AND_OPTION
+        and all(is_shell(words[0]) and words[1][:1] == "-" and words[1][-1:] == "c" for words in (command, args))
+    )
 
 
 def program_name(word: str) -> str:

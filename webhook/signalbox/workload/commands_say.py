@@ -1,6 +1,5 @@
 """What all that a container starts says together: what trains before the rest, or the server that it ends with."""
 
-from signalbox.workload.answering import probe
 from signalbox.workload.command import program_name
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.said import PRECEDENCE, Said, Strength
@@ -32,7 +31,7 @@ def by_commands(container: ContainerView, ends: bool, signs: Signs) -> Said | No
         # It serves until it is stopped: whatever stood before it only prepared that.
         return server or best
     called_so = server.strength is not Strength.KNOWN and not best.background
-    if called_so and (ends or probe(container, signs) is None):
+    if called_so and (ends or container.probe is None):
         # `python train.py && python serve.py` is training unless something asks it.
         return best
     # A server that comes last in what is to end by itself is no reason to overlook a run before it.
@@ -53,7 +52,7 @@ def _serves_at_last(container: ContainerView, trained: Said | None, signs: Signs
         return saying.says == "inference"
     # Any other program at the end may be one that only tells of it; a `main.py` that answers a probe may serve.
     plain = target.role in ("script", "module") and target.stem.lower() in signs.commands.generic_scripts
-    return plain and not program_name(target.name).endswith(".sh") and probe(container, signs) is not None
+    return plain and not program_name(target.name).endswith(".sh") and container.probe is not None
 
 
 def _serves(said: Said) -> bool:
@@ -64,7 +63,7 @@ def _answers_with(said: Said, container: ContainerView, signs: Signs) -> bool:
     """Whether what runs a model answers with it: `predict.py` that is probed."""
     if said.saying.says != "batch-inference" or said.background or said.strength is Strength.WEAK:
         return False
-    return probe(container, signs) is not None
+    return container.probe is not None
 
 
 def _order(said: Said) -> int:

@@ -16,7 +16,8 @@ from signalbox.workload.mentions import Mentions
 from signalbox.workload.named_mounts import artifacts_of, is_for_a_model, named_mounts
 from signalbox.workload.places import Found, Workers
 from signalbox.workload.saving import guessed_settings
-from signalbox.workload.saving_told import MAY_SAVE, MOST, Told, are, is_fine_tuning
+from signalbox.workload.saving_role import IS_PLACE
+from signalbox.workload.saving_told import MAY_SAVE, MOST, Told, are, is_of_a_variable
 
 if TYPE_CHECKING:
     from signalbox.workload.view import WorkloadView
@@ -28,7 +29,7 @@ def progress_of(container: ContainerView, view: "WorkloadView", workers: Workers
     if told.off is not None:
         return [told.off]
     found, unread = told.places(), told.unread
-    if (container.mounts or told.maybe or view.trains) and are(found, "none"):
+    if (container.mounts or told.model_folders or view.trains) and are(found, "none"):
         by_names, unread = _by_names(told)
         found = by_names or found
     if told.lost and are(found, "ephemeral", "none"):
@@ -50,29 +51,54 @@ def progress_of(container: ContainerView, view: "WorkloadView", workers: Workers
 
 
 def _by_names(told: Told) -> tuple[list[Found], list[Found]]:
-    """What names say where no option does, and what cannot be seen. They beat that, but for the name of a finished model."""
+    """What names say where no option does, and what cannot be seen. They beat that, but for the name of a finished model.
+
+    A place for models by a name that says no more comes last.
+    """
     container, view = told.container, told.view
     trains = view.trains
+    mentions = Mentions(container, view)
     # What somebody called it makes no place of a volume, nor takes one away.
     by_type = view.type.state == "fine-tuning" and not view.type.thin
-    tunes = trains and (by_type or any(map(is_fine_tuning, container.said)))
+    tunes = trains and (by_type or told.tunes)
+    weak = [found for found, value in told.weak if trains and not _is_read(found, value, container, mentions)]
+    unread = [*told.unread, *(found for found in weak if found.kept != "durable")]
     # What is tuned is read from such folders.
     guessed = _guessed(told) if trains and not tunes else []
-    if any(one.kept == "durable" for one in guessed):
-        return guessed, told.unread
+    for certain in (weak, guessed):
+        if any(one.kept == "durable" for one in certain):
+            return certain, unread
     written, finished = _by_mounts(told)
     if written or tunes:
-        return written, told.unread
-    unread = list(told.unread)
-    mentions = Mentions(container, view)
-    for place, seen, value in told.maybe:
-        if trains and is_for_a_model(value, container, view, mentions):
+        return written, unread
+    for place, seen, value, made, by_words in told.model_folders:
+        if trains and is_for_a_model(value, container, view, mentions, made):
             written.append(Found(place.kept, Evidence(seen.path, seen.value, place.note)).of_a_finished_model())
-        else:
+        elif not by_words or "reads" not in mentions.of(value.rstrip("/")):
             unread.append(Found("unknown", Evidence(seen.path, seen.value, MAY_SAVE)))
+    if not written and trains:
+        written = [found for found, value in told.model_places if not _is_read(found, value, container, mentions)]
     if written or unread:
         return written, unread
     return (finished if finished and trains else guessed), unread
+
+
+def _is_read(found: Found, value: str, container: ContainerView, mentions: Mentions) -> bool:
+    """Whether anything else is told of a place that a weak name gives: it is fetched to, filled or read from before the run."""
+    if "/." in value or "reads" in mentions.of(value.rstrip("/")) or mentions.is_filled(value):
+        return True
+    of_variable = is_of_a_variable(found)
+    for started, said in zip(container.started, container.said, strict=True):
+        trains = said is not None and said.trains
+        # The trainer's own option stands among its words, and may be the one that a variable is handed to.
+        own = trains and (
+            not of_variable or any(value in one.value and one.meaning.role in IS_PLACE for one in started.options)
+        )
+        if not own and any(value in word for word in started.invocation.words):
+            return True
+        if trains:
+            break
+    return False
 
 
 def _guessed(told: Told) -> list[Found]:

@@ -1,8 +1,8 @@
 """Which containers of a workload are read, and in which order they draw on what may be read of one object."""
 
-from signalbox.workload.accelerators import containers_of
 from signalbox.workload.containers import MAX_CONTAINERS, ContainerView, Turns
 from signalbox.workload.kinds.kind import Asked, PodTemplate, members
+from signalbox.workload.pod_containers import containers_of
 from signalbox.workload.signs import Signs
 
 

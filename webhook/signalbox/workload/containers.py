@@ -1,7 +1,7 @@
 """The containers of a workload that judgements read, with what each runs, read once and kept."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 from weakref import ReferenceType, ref
 
 from signalbox.fieldpath import Path
@@ -9,7 +9,9 @@ from signalbox.review import JsonObject
 from signalbox.workload.accelerators import holds_accelerators
 from signalbox.workload.budget import CODE_CHARACTER, MOUNT, Budget
 from signalbox.workload.command import Invocation, Variable, literal_env, read_variables
+from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import PodTemplate, Program, mapping, members
+from signalbox.workload.probes import find_probe
 from signalbox.workload.program_says import what_it_says
 from signalbox.workload.programs import is_command_line, read_programs, read_variable, starts_what_it_is_told, with_copier
 from signalbox.workload.said import Said
@@ -60,6 +62,9 @@ class Turns:
                 return
 
 
+_RUNS = frozenset({"image", "command", "args", "env", "envFrom", "ports"})
+
+
 class ContainerView:
     """One container. Everything is worked out when first asked for, and kept."""
 
@@ -69,6 +74,7 @@ class ContainerView:
         "_env",
         "_is_read",
         "_mounts",
+        "_probe",
         "_program",
         "_said",
         "_saving",
@@ -113,6 +119,12 @@ class ContainerView:
         self._tests: tuple[Invocation, ...] = ()
         self._said: tuple[Said | None, ...] | None = None
         self._saving: tuple[Setting, ...] | None = None
+        self._probe: Evidence | None | Literal[False] = False
+
+    @property
+    def speaks(self) -> bool:
+        """Whether it may run something: what is laid over a container that stands elsewhere may only mount."""
+        return not self.template.virtual or self._program is not None or not _RUNS.isdisjoint(self.body)
 
     @property
     def accelerated(self) -> bool:
@@ -125,6 +137,13 @@ class ContainerView:
     def may_hold(self) -> bool:
         """Whether it holds accelerators, or may hold those of a cluster that stands and that it is submitted to."""
         return self.accelerated or (self.template.virtual and self.template.partial)
+
+    @property
+    def probe(self) -> Evidence | None:
+        """The probe by which requests of a kind that a service answers are sent to it."""
+        if self._probe is False:
+            self._probe = find_probe(self.body, self.path, self._signs)
+        return self._probe
 
     def place(self, section: str, index: int) -> Path:
         """Where a member of ``env`` or ``volumeMounts`` stands."""

@@ -8,12 +8,13 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from signalbox.workload.container_paths import LONGEST_PATH, same_place
 from signalbox.workload.container_reading import native_sidecars
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.judgement import Evidence
-from signalbox.workload.signs import CheckpointSigns
+from signalbox.workload.saving_signs import CheckpointSigns
 from signalbox.workload.started import Started
-from signalbox.workload.storage import LONGEST_PATH, Place, Storage, same_place
+from signalbox.workload.storage import Place, Storage
 from signalbox.workload.vocabulary import MAX_NAME, name_words
 
 if TYPE_CHECKING:
@@ -27,13 +28,7 @@ _MOST_WORDS = 64
 _MOST_OPTIONS = 6
 _MOST_BEFORE = 256
 _WATCH = frozenset({"--watch", "-w", "--monitor"})
-_STATES = (".pt", ".pth", ".ckpt", ".safetensors")
 _AFTER = "copied once the run is over"
-# Endings of files that may hold a model, where they are called one.
-_MODELS = ("bin", "pkl", "pickle", "p", "joblib", "h5", "hdf5", "keras", "onnx", "zip", "tar", "gz", "tgz")
-_ABOUT_A_MODEL = frozenset(
-    {"metrics", "metric", "graph", "architecture", "summary", "history", "plot", "plots", "report", "vocab"}
-)
 _OTHER_STORES = frozenset({"dataset", "--repo-type=dataset", "space", "--repo-type=space"})
 _HOW = re.compile(r"-[rRavzpfm]++\Z|--recursive\Z")
 _IN_VAIN = frozenset({"--dryrun", "--dry-run"})
@@ -117,10 +112,10 @@ def _is_made(source: str, signs: CheckpointSigns) -> bool:
     last = _bare(source).rpartition("/")[2]
     stem, _, ending = last.rpartition(".")
     words = name_words((stem or last)[:MAX_NAME])
-    if not (signs.mounts_never | signs.mounts_of_data | signs.asides | _ABOUT_A_MODEL).isdisjoint(words):
+    if not (signs.mounts_never | signs.mounts_of_data | signs.asides | signs.beside_models).isdisjoint(words):
         return False
-    if stem and ending.lower() not in _MODELS:
-        return f".{ending.lower()}" in _STATES
+    if stem and ending.lower() not in signs.model_files:
+        return ending.lower() in signs.files
     return not (signs.mounts | signs.model_mounts | signs.outputs | signs.subjects).isdisjoint(words)
 
 
@@ -160,7 +155,7 @@ def _copy(started: Started, container: ContainerView, storage: Storage, view: "W
     words = started.invocation.words[after:][:_MOST_WORDS]
     # Of other copiers `-n` says that nothing is overwritten.
     in_vain = not _IN_VAIN.isdisjoint(words) or ("-n" in words and name.startswith(("rsync", "rclone")))
-    if not name or in_vain or _takes_little(words, signs.subjects):
+    if not name or in_vain or _takes_little(words, signs):
         return
     given = _given(words)
     if len(given) < 2:
@@ -185,14 +180,14 @@ def _given(words: tuple[str, ...]) -> list[str]:
     return places
 
 
-def _takes_little(words: tuple[str, ...], subjects: frozenset[str]) -> bool:
+def _takes_little(words: tuple[str, ...], signs: CheckpointSigns) -> bool:
     """Whether checkpoints are left out: ``--exclude "ckpt*"``, or ``--exclude "*"`` and nothing that brings them in again."""
     left_out = [word for word, before in zip(words[1:], words, strict=False) if before == "--exclude"]
     left_out += [word.partition("=")[2] for word in words if word[:10] == "--exclude="]
     taken = [word for word in words if word[:1] != "-" and not _is_place(word) and word not in left_out]
     if "*" in left_out:
-        return not any(subject in word for word in taken for subject in subjects)
-    return any(subject in word for word in left_out for subject in subjects) or any(word.endswith(_STATES) for word in left_out)
+        return not any(subject in word for word in taken for subject in signs.subjects)
+    return any(subject in word or word.rpartition(".")[2] in signs.files for word in left_out for subject in signs.subjects)
 
 
 def _copies(started: Started, copiers: frozenset[str]) -> tuple[str, int]:

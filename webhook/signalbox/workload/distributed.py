@@ -4,6 +4,7 @@ A launcher says so by the number it starts; without a number it takes what the P
 told how to meet, or where their kind makes them together; the parallel Pods of a plain Job may as well be unrelated.
 """
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -22,12 +23,14 @@ _HERE = ("localhost", "127.", "$(POD_IP)", "$POD_IP", "${POD_IP}", "$(hostname",
 _PLAIN_GROUPS = ("", "apps", "batch")
 
 
-_NAME = ("metadata", "name")
+# `train-0.train:29500`, `$(JOBSET_NAME)-workers-0-0.$(JOBSET_NAME)`; the name of a host says which of several Pods it is.
+_HOST_OF_PODS = re.compile(r"(?=[^:]*[A-Za-z])(?=[^:]*[-.])[\w$(){}.-]++(?::\d++)?\Z")
+_NAMES = (("metadata", "name"), ("metadata", "generateName"))
 
 
 def is_called_distributed(evidence: Evidence | None) -> bool:
     """Whether only the object's name says that several processes work on one run."""
-    return evidence is not None and evidence.path == _NAME
+    return evidence is not None and evidence.path in _NAMES
 
 
 def makes_several_pods(view: "WorkloadView") -> bool:
@@ -52,12 +55,12 @@ def distributed_by(view: "WorkloadView") -> Evidence | None:
         found = _says_so(container, view, several)
         if found is not None:
             return found
-    name = view.metadata.get("name")
-    if not several or view.acts_as.runs == "forever" or not isinstance(name, str):
+    path, name = view.named
+    if not several or view.acts_as.runs == "forever":
         return None
     if view.signs.distributed.words.isdisjoint(name_words(name[:MAX_NAME])):
         return None
-    return Evidence(_NAME, name[:MAX_NAME], "its Pods work together by its name")
+    return Evidence(path, name[:MAX_NAME], "its Pods work together by its name")
 
 
 def meets_other_pods(started: Started, option: Option) -> bool:
@@ -65,6 +68,11 @@ def meets_other_pods(started: Started, option: Option) -> bool:
     if not option.meaning.meets or option.value.startswith(_HERE):
         return False
     return not option.meaning.counts or (_counts_machines(started, option) and option.value not in _ONE)
+
+
+def is_elsewhere(address: str) -> bool:
+    """Whether it is the address of another Pod: neither this one's own, nor a count, a port or a document."""
+    return not address.startswith(_HERE) and _HOST_OF_PODS.match(address[:MAX_NAME]) is not None
 
 
 def told_to_meet(view: "WorkloadView") -> bool:

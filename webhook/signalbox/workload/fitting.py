@@ -13,7 +13,8 @@ from signalbox.quantity import Quantity, parse_quantity
 from signalbox.workload.flavors import Conflict, FlavorGroup
 from signalbox.workload.kinds.kind import PodTemplate, mapping
 from signalbox.workload.lazy import lazy
-from signalbox.workload.requests import Amounts, pod_requests
+from signalbox.workload.pod_containers import Amounts
+from signalbox.workload.requests import pod_requests
 from signalbox.workload.view import WorkloadView
 
 PODS = "pods"

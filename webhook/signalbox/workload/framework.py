@@ -24,9 +24,9 @@ _Found = tuple[Saying, "Path", str]
 
 def judge_framework(view: "WorkloadView") -> Judgement:
     """The framework's name or None. The user's label wins."""
-    declared = view.user_label(FRAMEWORK_LABEL)
+    declared, path = view.user_label(FRAMEWORK_LABEL)
     if declared:
-        return Judgement(declared, (Evidence(view.label_path(FRAMEWORK_LABEL), declared),), declared=True)
+        return Judgement(declared, (Evidence(path, declared),), declared=True)
     return infer_framework(view)
 
 

@@ -6,7 +6,7 @@ from signalbox.workload.kinds.kind import members
 from signalbox.workload.naming import read_name
 from signalbox.workload.said import Said, Strength
 from signalbox.workload.signs import Signs
-from signalbox.workload.vocabulary import MAX_NAME, MAX_PHRASE, name_words
+from signalbox.workload.vocabulary import MAX_NAME, MAX_PHRASE, image_name, name_words
 
 _USES_A_MODEL = ("inference", "batch-inference")
 
@@ -19,7 +19,7 @@ def by_image(container: ContainerView, signs: Signs, ends: bool) -> Said | None:
     saying = signs.types.of_image(image)
     by_name = None
     if saying is None and _runs_its_own(container):
-        repository, _, tag = image.partition("@")[0].rpartition("/")[2].partition(":")
+        repository, tag = image_name(image)
         by_name = read_name(repository, signs)
         saying = by_name.saying if container.accelerated else by_name.plain
         if saying is None and not by_name.refused and tag.isalpha():
@@ -37,7 +37,7 @@ def by_image(container: ContainerView, signs: Signs, ends: bool) -> Said | None:
 
 def _is_beside(image: str, signs: Signs) -> bool:
     """Whether an image is of something that goes with what it names: ``model-server-exporter``, ``notebook-controller``."""
-    name = image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+    name, _ = image_name(image)
     if not read_name(name, signs).thing:
         return False
     words = name_words(name[:MAX_NAME])

@@ -8,6 +8,7 @@ SCHEDULER_QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
 TEAM_LABEL = "workload.ai/team"
 TYPE_LABEL = "workload.ai/type"
 FRAMEWORK_LABEL = "workload.ai/framework"
+CHECKPOINT_REQUIRED = "required"
 CHECKPOINT_LABEL = "workload.ai/checkpoint"
 CHECKPOINT_URI = "workload.ai/checkpoint-uri"
 # Inferred from the object; where we set them they are inferred again instead of believed.

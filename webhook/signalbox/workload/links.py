@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from signalbox.workload.container_paths import same_place
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.judgement import Evidence
-from signalbox.workload.storage import Storage, same_place
+from signalbox.workload.storage import Storage
 from signalbox.workload.vocabulary import MAX_NAME, name_words
 
 if TYPE_CHECKING:

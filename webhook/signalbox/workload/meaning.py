@@ -3,33 +3,14 @@
 from typing import Literal, NamedTuple
 
 from signalbox.workload.judgement import TRAINING_TYPES
-from signalbox.workload.signs import CheckpointSigns, ResumeSigns, Signs
-from signalbox.workload.vocabulary import MAX_NAME, Saying, holds_any, name_words, option_name
+from signalbox.workload.saving_role import Role, role_of
+from signalbox.workload.saving_signs import ResumeSigns
+from signalbox.workload.signs import Signs
+from signalbox.workload.vocabulary import MAX_NAME, Saying, name_words, option_name
 
-Role = Literal[
-    "place",
-    "folder",
-    "bucket",
-    "output",
-    "output-when-saving",
-    "output-when-named",
-    "output-by-path",
-    "switch",
-    "frequency",
-    "configuration",
-    "upload",
-    "made-model",
-    "unsaved",
-    "store-type",
-    "off",
-    "off-on-the-way",
-    "",
-]
 ReadBack = Literal["resume", "load", "anew", ""]
 
 _MOST_REMEMBERED = 8192
-_RUNS = frozenset({"run", "runs", "experiment", "experiments"})
-_FOLDERS = frozenset({"dir", "directory", "folder", "root", "base"})
 # `--eval-only`, `--no-train`
 _ALONE = frozenset({"only", "no", "skip"})
 
@@ -42,16 +23,16 @@ class Meaning(NamedTuple):
     bears out (``hint``), or says beside another such (``pair``); whether it names the model that is trained further (``base``),
     or says how one is tuned or loaded (``adapter``); whether it says how many processes a launcher starts (``counts``) or how
     Pods meet (``meets``); its ``role`` in saving, the frameworks whose programs write there
-    whatever else is said (``written_by``), and whether such a folder holds what is read as well (``root``); what it says of
-    reading a checkpoint back (``reads_back``).
+    whatever else is said (``written_by``), whether such a folder holds what is read as well (``root``), and whether only the
+    words of the name say the role (``role_by_words``); what it says of reading a checkpoint back (``reads_back``).
     """
 
-    type: Saying | None
-    framework: Saying | None
-    selects: bool
-    counts: bool
-    meets: bool
-    role: Role
+    type: Saying | None = None
+    framework: Saying | None = None
+    selects: bool = False
+    counts: bool = False
+    meets: bool = False
+    role: Role = ""
     written_by: frozenset[str] = frozenset()
     choice: bool = False
     switch: Saying | None = None
@@ -63,6 +44,7 @@ class Meaning(NamedTuple):
     base: bool = False
     pair: Saying | None = None
     adapter: Saying | None = None
+    role_by_words: bool = False
 
 
 def meaning_of(name: str, signs: Signs) -> Meaning | None:
@@ -94,13 +76,15 @@ def meaning_below(parent: str, key: str, signs: Signs) -> Meaning | None:
 def _work_out(name: str, signs: Signs) -> Meaning | None:
     whole = option_name(name)
     last = whole.rpartition(".")[2]
+    role, by_words = role_of(name, whole, last, signs.checkpoint)
     meaning = Meaning(
         type=signs.types.arguments.get(last),
         framework=signs.frameworks.arguments.get(whole),
         selects=last in signs.commands.selectors,
         counts=whole in signs.distributed.processes,
         meets=last in signs.distributed.arguments,
-        role=_role(name, whole, last, signs.checkpoint),
+        role=role,
+        role_by_words=by_words,
         written_by=signs.checkpoint.outputs_of.get(last, frozenset()),
         choice=last in signs.commands.choices,
         switch=signs.types.switches.get(last),
@@ -118,54 +102,6 @@ def _work_out(name: str, signs: Signs) -> Meaning | None:
         return None
     words = last.split("_")
     return meaning._replace(several_words=len(words) > 1, alone=not _ALONE.isdisjoint(words))
-
-
-def _role(name: str, whole: str, last: str, signs: CheckpointSigns) -> Role:
-    if whole in signs.switches or last in signs.switches:
-        return "switch"
-    if whole in signs.unsaved or last in signs.unsaved:
-        return "unsaved"
-    if whole in signs.store_types:
-        return "store-type"
-    if whole in signs.uploads or last in signs.uploads:
-        return "upload"
-    if whole in signs.made_models or last in signs.made_models:
-        return "made-model"
-    words = name_words(name)
-    around = words[: len(words) - len(name_words(last))] if last in signs.outputs else words
-    if whole not in signs.outputs and not signs.never.isdisjoint(around):
-        return ""
-    if "." in whole and not signs.never_around.isdisjoint(name_words(whole.rpartition(".")[0])):
-        return ""
-    if whole in signs.configuration or last in signs.configuration:
-        return "configuration"
-    if not (signs.saving | signs.subjects).isdisjoint(words) and not signs.frequency.isdisjoint(words):
-        return "frequency"
-    if whole in signs.outputs or last in signs.outputs:
-        return "output"
-    subject = next((at for at, word in enumerate(words) if word in signs.subjects), None)
-    # What stands before the word for it says whose it is: `base_checkpoint_path` is read, `checkpointer.base_path` is not.
-    if subject is not None and not holds_any(words[:subject], signs.owners):
-        if not signs.saving.isdisjoint(words) and not signs.places.isdisjoint(words):
-            return "output"
-        if not signs.buckets.isdisjoint(words):
-            return "bucket"
-        if not signs.places.isdisjoint(words):
-            return "folder" if words[-1] in signs.folders else "place"
-    if whole in signs.outputs_when_saving or last in signs.outputs_when_saving or last in signs.outputs_of:
-        return "output-when-named" if words and words[-1] in signs.folders else "output-when-saving"
-    if _is_for_output(whole.replace(".", "_").split("_"), signs):
-        return "output"
-    # `-O` is another option than `-o`.
-    return "output-by-path" if whole in signs.outputs_by_path and (len(whole) > 1 or name.islower()) else ""
-
-
-def _is_for_output(words: list[str], signs: CheckpointSigns) -> bool:
-    """Whether a name is of nothing but a place for the run's output: ``--output_gcs_uri``, ``TRAINING_OUTPUT_DIR``."""
-    if signs.outputs.isdisjoint(words):
-        # `--run_root_dir`, `EXPERIMENTS_ROOT`
-        return words[-1] in _FOLDERS and not _RUNS.isdisjoint(words) and (_FOLDERS | _RUNS).issuperset(words)
-    return signs.places.issuperset(words) or (len(words) > 1 and (signs.places | signs.own).issuperset(words))
 
 
 def _reads_back(name: str, whole: str, last: str, signs: ResumeSigns) -> ReadBack:

@@ -1,13 +1,14 @@
-"""Who speaks of a folder beside the options that save: its options may read from there, and so may its program's text."""
+"""Who speaks of a folder beside the options that save, or fills it: its options may read from there, and so may a text."""
 
 from typing import TYPE_CHECKING, Literal
 
 from signalbox.fieldpath import Path
+from signalbox.workload.container_paths import LONGEST_PATH
 from signalbox.workload.container_reading import prepared_by
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.meaning import meaning_of
 from signalbox.workload.signs import Signs
-from signalbox.workload.storage import LONGEST_PATH, Storage
+from signalbox.workload.storage import Storage
 from signalbox.workload.vocabulary import MAX_NAME, name_words
 
 if TYPE_CHECKING:
@@ -22,11 +23,12 @@ _MOST_BEFORE = 16
 class Mentions:
     """What variables, options and texts of a container name: paths, and how each of them is named."""
 
-    __slots__ = ("_container", "_paths", "_texts", "_view")
+    __slots__ = ("_container", "_paths", "_storage", "_texts", "_view")
 
     def __init__(self, container: ContainerView, view: "WorkloadView") -> None:
         self._container = container
         self._view = view
+        self._storage: Storage | None = None
         self._paths: list[tuple[How, str]] | None = None
         self._texts: list[str] = []
 
@@ -44,6 +46,17 @@ class Mentions:
         if self._paths is None:
             self._paths = self._read()
         return any(f"{folder}{end}" in text for text in self._texts for end in ("/", '"', "'"))
+
+    def volume_of(self, path: str) -> str | None:
+        """The volume that a path of the container is on; None where it is on none."""
+        self._storage = self._storage or Storage(self._container, self._view)
+        found = self._storage.on_volume(path)
+        return None if found is None else found[0]
+
+    def is_filled(self, path: str) -> bool:
+        """Whether something puts files on the volume of a path before the run starts."""
+        volume = self.volume_of(path)
+        return volume is not None and (self._container.template.path, volume) in self._view.filled
 
     def _read(self) -> list[tuple[How, str]]:
         signs = self._view.signs

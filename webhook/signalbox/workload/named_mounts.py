@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from signalbox.fieldpath import Path
 from signalbox.review import JsonObject
+from signalbox.workload.container_paths import LONGEST_PATH
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import mapping, members
 from signalbox.workload.mentions import Mentions
+from signalbox.workload.place_names import is_named_for_checkpoints
 from signalbox.workload.places import Find, Found
-from signalbox.workload.signs import CheckpointSigns, Signs
-from signalbox.workload.storage import LONGEST_PATH, Storage
+from signalbox.workload.saving_signs import CheckpointSigns
+from signalbox.workload.signs import Signs
 from signalbox.workload.vocabulary import MAX_NAME, name_words
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ def named_mounts(container: ContainerView, view: "WorkloadView", find: Find) -> 
         if place is None or place.kept == "none":
             continue
         if place.kept == "ephemeral" and not (
-            named == "written" and (source == "emptyDir" or _is_for_checkpoints(path, signs))
+            named == "written" and (source == "emptyDir" or is_named_for_checkpoints(path, view.signs))
         ):
             # The folder of a node may be one that all nodes share, and hold anything.
             continue
@@ -93,19 +95,27 @@ def artifacts_of(container: ContainerView, signs: Signs) -> Iterator[Found]:
             yield Found("durable", Evidence(where, path[:MAX_NAME], "an artifact of the workflow")).of_a_finished_model()
 
 
-def is_for_a_model(path: str, container: ContainerView, view: "WorkloadView", mentions: Mentions) -> bool:
-    """Whether a folder, of an option that may read or write it, is named for what a run makes and nothing else speaks of it."""
+def is_for_a_model(path: str, container: ContainerView, view: "WorkloadView", mentions: Mentions, made: bool) -> bool:
+    """Whether a folder, of an option that may read or write it, is named for what a run makes and nothing else speaks of it.
+
+    ``made``: the option itself says that.
+    """
     signs = view.signs.checkpoint
-    if not _named(path, signs):
+    if not _named(path, signs) and not (made and _may_be_made(path, signs)):
         return False
-    found = Storage(container, view).on_volume(path)
-    volume = found[0] if found is not None else None
+    volume = mentions.volume_of(path)
     _, body = _volume(volume, container, view)
     if not signs.mounts_never.isdisjoint(_words(volume) + _words(body.get("claimName"))):
         return False
     folder = path.rstrip("/")
     reads = mentions.of(folder) - {"saves"} or mentions.in_text(folder)
-    return not reads and (container.template.path, volume) not in view.filled
+    return not reads and not mentions.is_filled(path)
+
+
+def _may_be_made(path: str, signs: CheckpointSigns) -> bool:
+    """Whether no name on the way to a folder says that it holds what is read, or what a tool hides."""
+    read = signs.owners | signs.used_models | signs.never | signs.mounts_never | signs.asides
+    return "/." not in path and read.isdisjoint(_words(path.rstrip("/").rpartition("/")[2]))
 
 
 def _volume(name: Any, container: ContainerView, view: "WorkloadView") -> tuple[str, JsonObject]:
@@ -130,10 +140,6 @@ def _named(path: str, signs: CheckpointSigns, sub_path: Any = None, volume: Any 
         data = not signs.mounts_of_data.isdisjoint(words)
         return "" if data and signs.mounts.intersection(of_volume) <= signs.mounts_weak else "written"
     return "model" if "_".join(words) in signs.model_mounts else ""
-
-
-def _is_for_checkpoints(path: str, signs: CheckpointSigns) -> bool:
-    return not signs.subjects.isdisjoint(_words(path.rstrip("/").rpartition("/")[2]))
 
 
 def _words(name: Any) -> tuple[str, ...]:

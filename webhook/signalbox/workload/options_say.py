@@ -7,10 +7,8 @@ from signalbox.workload.naming import Named, read_name
 from signalbox.workload.said import Said, Strength, said_by
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Option, Started
+from signalbox.workload.switched import OFF, ON, is_off
 from signalbox.workload.vocabulary import Saying, option_name
-
-_SWITCHED_ON = frozenset({"", "true", "1", "yes", "on"})
-SWITCHED_OFF = frozenset({"false", "0", "no", "none", "off"})
 
 
 class Options(NamedTuple):
@@ -57,7 +55,7 @@ def by_options(started: Started, signs: Signs) -> Options:
                 saying = by_name.saying if meaning.selects else _order_in(by_name)
         else:
             saying, strength = meaning.type, Strength.WEAK
-        if option.value.lower() in SWITCHED_OFF:
+        if is_off(option.value):
             continue
         if saying is None:
             if meaning.hint is not None and not meaning.hint.general:
@@ -105,9 +103,9 @@ def _order_in(name: Named) -> Saying | None:
 
 def _turned(option: Option) -> bool | None:
     value = option.value.lower()
-    if value in SWITCHED_OFF:
+    if value in OFF:
         return False
-    if value in _SWITCHED_ON or (not option.joined and value[:1] == "-"):
+    if value in ON or (not option.joined and value[:1] == "-"):
         return True
     # An option of one word may take a value (`--test data.csv`), and what follows another is none of its own.
     return True if option.meaning.several_words and not option.joined else None

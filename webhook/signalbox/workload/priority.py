@@ -5,12 +5,17 @@ interrupted by either.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from signalbox.cluster.view import UNKNOWN, ClusterView
 from signalbox.fieldpath import Path, value_at
 from signalbox.review import JsonObject
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import PodTemplate, mapping
+from signalbox.workload.queue import is_placed_by_another, metadata_of_pods, own_metadata
+
+if TYPE_CHECKING:
+    from signalbox.workload.view import WorkloadView
 
 KUEUE_PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 # KAI reads the class from a label of this name (kai-scheduler docs/priority).
@@ -102,6 +107,26 @@ def named_class(obj: JsonObject, template: PodTemplate, fields: tuple[Path, ...]
         return name, path
     name, field = _field_class(obj, fields)
     return (name, field) if name else ("", path)
+
+
+def classes_by_label(view: "WorkloadView") -> dict[str, list[Path]]:
+    """The classes that labels name, and everywhere that they do: Kueue's, and KAI's where another scheduler sees the Pods.
+
+    On the Pods Kueue's counts where it is they that are queued.
+    """
+    found: dict[str, list[Path]] = {}
+    own, of_pods = own_metadata(view), metadata_of_pods(view)
+    queued = bool(view.kueue_queue) and view.takes_queue
+    kai = is_placed_by_another(view)
+    for name, places in (
+        (KUEUE_PRIORITY_LABEL, own if queued else of_pods | own),
+        (KAI_PRIORITY_LABEL, of_pods | own if kai else {}),
+    ):
+        for place, written in places.items():
+            value = mapping(written.get("labels")).get(name)
+            if isinstance(value, str) and value:
+                found.setdefault(value, []).append((*place, "labels", name))
+    return found
 
 
 def _template_class(template: PodTemplate, labels: JsonObject, metadata: Path) -> tuple[str, Path]:

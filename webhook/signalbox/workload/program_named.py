@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from signalbox.fieldpath import Path
 from signalbox.workload.command import program_name
@@ -10,6 +11,7 @@ from signalbox.workload.naming import Named, read_name
 from signalbox.workload.said import Said, Strength, said_by
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Started
+from signalbox.workload.target import Target
 from signalbox.workload.vocabulary import MAX_NAME, Saying, name_words
 
 _SUB_COMMAND = re.compile(r"[a-z][a-z0-9_:-]*+\Z")
@@ -18,8 +20,6 @@ _SCRIPT = (".py", ".sh")
 _MAX_PACKAGES = 4
 # Scripts of languages for the web: what they are called says little about training.
 _OF_THE_WEB = (".js", ".mjs", ".cjs", ".ts", ".rb", ".php", ".pl")
-# Beside an adapter they say that it is trained.
-_LEARNS = (".backward(", ".step(", "Trainer(", ".train(")
 # What a program text does in the end: it may load and prepare before it trains, and train before it serves.
 PRECEDENCE_IN_CODE = (
     "inference",
@@ -33,80 +33,119 @@ PRECEDENCE_IN_CODE = (
 )
 
 
+class _Name(NamedTuple):
+    """A script, module or program as it is called: ``stem`` without folder and ending, the folder or package that it is in, and
+    how it is shown.
+    """
+
+    stem: str
+    parent: str
+    shown: str
+
+
 def by_name_of(started: Started, signs: Signs, accelerated: bool) -> Said | None:
     """What the name of what is started says, known programs and modules first, and that of its sub-commands."""
-    target, types = started.target, signs.types
+    target = started.target
     if target is None:
         return None
     invocation = started.invocation
     path = invocation.field(min(target.at, len(invocation.words) - 1))
     if target.role == "code":
-        in_code = [one for one in types.of_code(target.name) if accelerated or not one[0].general]
-        adapted = [(saying, call) for call, saying in types.adapter_calls.items() if call in target.name]
-        if adapted and (not in_code or any(call in target.name for call in _LEARNS)):
-            # Else it may as well be one that a model is asked with.
-            in_code = adapted
-        if not in_code:
-            return None
-        spoken, piece = min(in_code, key=lambda one: PRECEDENCE_IN_CODE.index(one[0].says))
-        return said_by(spoken, path, _code_line(target.name, piece), started)
+        return _by_code(started, path, signs, accelerated)
     if target.through:
         # What is known speaks for itself, whatever it is handed: `neuron_parallel_compile torchrun train.py`.
-        known = types.of_command((program_name(target.through).lower(),))
+        known = signs.types.of_command((program_name(target.through).lower(),))
         if known is not None:
             return said_by(known, invocation.field(0), target.through, started)
-    name, shown = target.name, target.name
-    saying: Saying | None
     subs = _sub_commands(started)
-    if target.role == "module":
-        stem = name.rpartition(".")[2]
-        saying = types.of_command((name.lower(), *subs)) if subs else None
-        if saying is None:
-            saying = types.of_module(name.lower())
-            if saying is not None and name.lower() not in types.modules:
-                # A package that does several things: `axolotl.cli.evaluate` evaluates.
-                saying = _of_another_work(name.split("."), saying, signs) or saying
-        if saying is not None and saying.says in TRAINING_TYPES:
-            saying = _of_another_work(subs[:1], saying, signs) or saying
-        parent = _told_by_package(name, signs)
-        shown = f"-m {name}"
-    else:
-        file = program_name(name)
-        stem = file.rpartition(".")[0] if target.role == "script" and "." in file else file
-        folder = name.rpartition("/")[0].rpartition("/")[2]
-        parent = folder if target.role == "script" else ""
-        saying = types.of_command((file.lower(), *subs)) if file else None
-        if saying is not None and saying.says in TRAINING_TYPES and target.role == "program":
-            # A tool that does several things, told to do one that nobody listed.
-            unlisted = bool(subs) and f"{file.lower()} {subs[0]}" not in types.commands
-            saying = (_of_another_work(subs[:1], saying, signs) if unlisted else None) or saying
+    name = _taken_apart(target, signs)
+    saying = _known_module(target.name, subs, signs) if target.role == "module" else _known_program(target, subs, signs)
     if saying is not None:
-        return None if saying.general and not accelerated else said_by(saying, path, " ".join((shown, *subs)), started)
-    if target.role == "program" and (name in signs.commands.utilities or name.startswith("-")):
+        return None if saying.general and not accelerated else said_by(saying, path, " ".join((name.shown, *subs)), started)
+    if target.role == "program" and (target.name in signs.commands.utilities or target.name.startswith("-")):
         return None
+    return _by_what_it_is_called(started, target, name, subs, path, signs, accelerated)
+
+
+def _by_code(started: Started, path: Path, signs: Signs, accelerated: bool) -> Said | None:
+    """What the text of a program says."""
+    types, text = signs.types, started.target.name if started.target is not None else ""
+    heard = types.of_code(text)
+    in_code = [one for one in heard if accelerated or not one[0].general]
+    adapted = [(saying, call) for call, saying in types.adapter_calls.items() if call in text]
+    if adapted and (not in_code or any(saying.says in TRAINING_TYPES for saying, _ in heard)):
+        # Where nothing is learnt an adapter may as well be one that a model is asked with.
+        in_code = adapted
+    if not in_code:
+        return None
+    spoken, piece = min(in_code, key=lambda one: PRECEDENCE_IN_CODE.index(one[0].says))
+    return said_by(spoken, path, _code_line(text, piece), started)
+
+
+def _taken_apart(target: Target, signs: Signs) -> _Name:
+    name = target.name
+    if target.role == "module":
+        return _Name(name.rpartition(".")[2], _told_by_package(name, signs), f"-m {name}")
+    file = program_name(name)
+    if target.role != "script":
+        return _Name(file, "", name)
+    return _Name(file.rpartition(".")[0] if "." in file else file, name.rpartition("/")[0].rpartition("/")[2], name)
+
+
+def _known_module(name: str, subs: Sequence[str], signs: Signs) -> Saying | None:
+    """What is known of a module, with its sub-commands."""
+    types = signs.types
+    saying = types.of_command((name.lower(), *subs)) if subs else None
+    if saying is None:
+        saying = types.of_module(name.lower())
+        if saying is not None and name.lower() not in types.modules:
+            # A package that does several things: `axolotl.cli.evaluate` evaluates.
+            saying = _of_another_work(name.split("."), saying, signs) or saying
+    if saying is not None and saying.says in TRAINING_TYPES:
+        return _of_another_work(subs[:1], saying, signs) or saying
+    return saying
+
+
+def _known_program(target: Target, subs: Sequence[str], signs: Signs) -> Saying | None:
+    """What is known of a program or script, with its sub-commands."""
+    file = program_name(target.name).lower()
+    saying = signs.types.of_command((file, *subs)) if file else None
+    if saying is not None and saying.says in TRAINING_TYPES and target.role == "program":
+        # A tool that does several things, told to do one that nobody listed.
+        unlisted = bool(subs) and f"{file} {subs[0]}" not in signs.types.commands
+        return (_of_another_work(subs[:1], saying, signs) if unlisted else None) or saying
+    return saying
+
+
+def _by_what_it_is_called(
+    started: Started, target: Target, name: _Name, subs: tuple[str, ...], path: Path, signs: Signs, accelerated: bool
+) -> Said | None:
+    """What the words of a name that is not known say, and those of its sub-commands."""
+    stem, parent, shown = name
+    is_program = target.role == "program"
     generic = stem.lower() in signs.commands.generic_scripts
+    # What stands in a folder or package and says nothing by itself is named by that: `trainer/app.py`, `sft/run_qwen.sh`.
+    whole = f"{parent} {stem}" if generic else stem
     if not generic and parent and read_name(stem, signs).saying is None:
         generic = target.role == "module" or name_words(stem[:MAX_NAME])[:1] == ["run"]
-    # What stands in a folder or package and says nothing by itself is named by that: `trainer/app.py`, `sft/run_qwen.sh`.
-    whole = f"{parent} {stem}" if stem.lower() in signs.commands.generic_scripts else stem
     by_name = read_name(whole, signs)
     if generic and parent and by_name.saying is None and not (by_name.another or by_name.thing):
         by_name = read_name(parent, signs)
-    weak = target.role == "program" or by_name.part or name.endswith(_OF_THE_WEB) or (generic and target.role == "script")
+    weak = is_program or by_name.part or target.name.endswith(_OF_THE_WEB) or (generic and target.role == "script")
     best = _counts(by_name, accelerated)
     found = None if best is None else named(best, by_name, path, shown, started, weak)
     # The words after a program that is not known may be anything; nor does one say more of what trains for others.
-    if by_name.refused or (target.role == "program" and not accelerated):
+    if by_name.refused or (is_program and not accelerated):
         return found or _handed_over(started, signs, accelerated) or _ordered(started, subs, by_name.refused, signs)
     for sub in subs:
         by_sub = read_name(sub, signs)
         best = _counts(by_sub, accelerated)
         if best is not None and (found is None or best.rank < found.saying.rank):
             shown = f"{shown} {sub}"
-            found = named(best, by_sub, path, shown, started, target.role == "program")
-    if found is None and accelerated and subs and subs[0] in types.switches:
+            found = named(best, by_sub, path, shown, started, is_program)
+    if found is None and accelerated and subs and subs[0] in signs.types.switches:
         # `main.py test`: a sub-command that is the plain name of a work.
-        return said_by(types.switches[subs[0]], path, f"{shown} {subs[0]}", started, Strength.NAMED)
+        return said_by(signs.types.switches[subs[0]], path, f"{shown} {subs[0]}", started, Strength.NAMED)
     return found or _handed_over(started, signs, accelerated) or _given(started, signs, accelerated)
 
 

@@ -28,8 +28,8 @@ def what_it_says(started: Started, signs: Signs, accelerated: bool) -> Said | No
         return None
     certain = said is not None and (said.trains or said.strength is Strength.KNOWN)
     ordered = None if certain else ordered_in_front(started, signs)
-    if _is_settled(said) and ordered is None:
-        return said
+    if said is not None and _is_settled(said) and ordered is None:
+        return _told_to_train(started, said, signs) or said
     options = by_options(started, signs)
     launched = not signs.commands.ranks.isdisjoint(launchers)
     told = launched or (options.best is not None and options.best.trains)
@@ -58,6 +58,33 @@ def what_it_says(started: Started, signs: Signs, accelerated: bool) -> Said | No
         found = by_option or _by_launcher(started, signs) or configured
         return None if found is not None and found.saying.general and not accelerated else found
     return _made_specific(said, by_option, started)
+
+
+def _told_to_train(started: Started, said: Said, signs: Signs) -> Said | None:
+    """The order to train, with more that only training has, to what is named for measuring.
+
+    `launch_benchmark.py --mode=training --epochs 30`
+    """
+    if said.saying.says != "benchmark" or said.strength is not Strength.NAMED:
+        return None
+    options = by_options(started, signs)
+    best = options.best
+    ordered = best is not None and best.trains and best.strength is Strength.NAMED
+    only_trains = options.learns and options.chosen is None and not options.off
+    if best is None or not ordered or not only_trains or not _is_told_how_long(started, signs):
+        return None
+    # How fast it trains may be all that is asked: likely, and no more.
+    return best._replace(strength=Strength.CALLED)
+
+
+def _is_told_how_long(started: Started, signs: Signs) -> bool:
+    """Whether an option of training says for how long: `--epochs 30`; one for the size of a batch is any benchmark's."""
+    return any(
+        option.meaning.type is not None
+        and option.meaning.type.says in TRAINING_TYPES
+        and not signs.checkpoint.frequency.isdisjoint(name_words(started.name_of(option)[:MAX_NAME]))
+        for option in started.options
+    )
 
 
 def _may_hold(launcher: str, signs: Signs) -> bool:

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from signalbox.workload.budget import SAVE_CALL, WORD
+from signalbox.workload.container_paths import LONGEST_PATH
 from signalbox.workload.meaning import Meaning, meaning_below
 from signalbox.workload.signs import Signs
-from signalbox.workload.storage import LONGEST_PATH
 from signalbox.workload.vocabulary import MAX_NAME, name_words
 
 _NAME = r"[A-Za-z_]\w*+"
@@ -52,9 +52,9 @@ _MOST = 256
 _LONGEST_CALL = 512
 _MOST_ARGUMENTS = 32
 _BRACKET = re.compile(r"[()]")
-_SAVES = Meaning(None, None, False, False, False, "output")
-_SWITCHED = Meaning(None, None, False, False, False, "switch")
-_UPLOADS = Meaning(None, None, False, False, False, "upload")
+_SAVES = Meaning(role="output")
+_SWITCHED = Meaning(role="switch")
+_UPLOADS = Meaning(role="upload")
 _LONGEST_NAME = 64
 
 

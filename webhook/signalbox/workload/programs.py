@@ -12,6 +12,7 @@ from signalbox.workload.budget import Budget
 from signalbox.workload.command import MAX_DEPTH, Invocation, is_shell, open_shell, program_name, read_command
 from signalbox.workload.signs import CommandSigns, Signs
 from signalbox.workload.target import Target, find_target
+from signalbox.workload.vocabulary import image_name
 
 
 def read_programs(
@@ -37,7 +38,7 @@ def with_copier(body: JsonObject, signs: Signs) -> JsonObject:
     args, image = body.get("args"), body.get("image")
     if body.get("command") or not isinstance(args, list) or not args or not isinstance(image, str):
         return body
-    name = image.partition("@")[0].rpartition("/")[2].partition(":")[0].lower().removesuffix("-cli")
+    name = image_name(image)[0].lower().removesuffix("-cli")
     told = (name, *[word for word in args[:2] if isinstance(word, str)])
     if any(" ".join(told[:length]) in signs.checkpoint.copiers for length in (2, 3)):
         return {**body, "args": [name, *args]}

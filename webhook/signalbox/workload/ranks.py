@@ -1,5 +1,7 @@
 """Ranks of one run: what a launcher of data-parallel processes starts is mostly a training, whatever it is called.
 
+So do several Pods with accelerators that run a script of no telling name and are told where to meet; that is only likely.
+
 The launcher alone says nothing of the work (`torchrun main.py`): a model may be served or scored by several processes too.
 In several Pods it trains, unless anything says what else it does. Settings that training has and other work may have too make
 it no more than likely, under launchers of programs of any sort (`mpirun`) as well: such a type is thin.
@@ -7,9 +9,10 @@ it no more than likely, under launchers of programs of any sort (`mpirun`) as we
 
 from typing import TYPE_CHECKING
 
+from signalbox.workload.answering import by_port
 from signalbox.workload.command import program_name
 from signalbox.workload.containers import ContainerView
-from signalbox.workload.distributed import makes_several_pods, meets_other_pods
+from signalbox.workload.distributed import is_elsewhere, makes_several_pods, meets_other_pods
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.may_work import says_another
 from signalbox.workload.said import Said, Strength
@@ -23,11 +26,12 @@ if TYPE_CHECKING:
 _ENOUGH = 2
 _PODS = "a launcher starts ranks of one run in several Pods"
 _NAMED = "a launcher starts ranks of what is named for parts of one run"
+_MEETS = "several Pods with accelerators are told where the ranks of one run meet"
 _SETTINGS = "a launcher starts ranks of one run with settings that training has"
 
 
 def by_ranks(container: ContainerView, view: "WorkloadView") -> Said | None:
-    """The training that a launcher starts on accelerators, where that shows; None else."""
+    """The training of several ranks on accelerators, which a launcher starts or Pods are told to meet for; None else."""
     signs = view.signs
     if not (container.may_hold or view.accelerators.any) or says_another(container, signs):
         return None
@@ -39,6 +43,23 @@ def by_ranks(container: ContainerView, view: "WorkloadView") -> Said | None:
             evidence = Evidence(started.invocation.field(0), f"{target.launchers[-1]} {target.name}"[:MAX_NAME], why)
             strength = Strength.WEAK if why == _PODS else Strength.CALLED
             return Said(Saying("training", why, 10_000), evidence, strength)
+    return _by_meeting(container, view)
+
+
+def _by_meeting(container: ContainerView, view: "WorkloadView") -> Said | None:
+    """A script of no telling name on accelerators of several Pods, which are told where its ranks meet.
+
+    What answers requests, or opens a port of its own, may be a server in parts.
+    """
+    scripts = any(one.target is not None and one.target.role in ("script", "module") for one in container.started)
+    if not (scripts and container.accelerated and makes_several_pods(view)) or view.acts_as.steps or any(container.said):
+        return None
+    if container.probe is not None or by_port(container, view.signs) is not None:
+        return None
+    for index, name, _ in container.variables:
+        if name in view.signs.distributed.environment and is_elsewhere(container.env.get(name, "")):
+            evidence = Evidence(container.place("env", index), name, _MEETS)
+            return Said(Saying("training", _MEETS, 10_000), evidence, Strength.CALLED, source="variable")
     return None
 
 

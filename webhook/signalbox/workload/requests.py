@@ -9,13 +9,11 @@ asked for in any case.
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from signalbox.quantity import Quantity, parse_quantity
+from signalbox.quantity import parse_quantity
 from signalbox.review import JsonObject
-from signalbox.workload.accelerators import containers_of
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.kinds.kind import PodTemplate, mapping
-
-Amounts = dict[str, Quantity]
+from signalbox.workload.pod_containers import Amounts, containers_of, held_at_once
 
 # What a Pod can ask for as a whole (KEP-2837).
 _OF_PODS = ("cpu", "memory", "hugepages-")
@@ -47,20 +45,10 @@ def asking(template: PodTemplate, resource: str) -> Iterator[Evidence]:
 
 
 def _pod(template: PodTemplate, amounts: Callable[[JsonObject], Amounts]) -> Amounts:
-    running: Amounts = {}
-    sidecars: Amounts = {}
-    largest_init: Amounts = {}
-    for _, container, role in containers_of(template, with_resources=True):
-        for resource, quantity in amounts(mapping(container.get("resources"))).items():
-            if role == "init":
-                together = quantity + sidecars.get(resource, 0)
-                largest_init[resource] = max(largest_init.get(resource, 0), together)
-                continue
-            running[resource] = running.get(resource, 0) + quantity
-            if role == "sidecar":
-                sidecars[resource] = sidecars.get(resource, 0) + quantity
-    for resource, quantity in largest_init.items():
-        running[resource] = max(running.get(resource, 0), quantity)
+    running = held_at_once(
+        (role, amounts(mapping(container.get("resources"))))
+        for _, container, role in containers_of(template, with_resources=True)
+    )
     for resource, quantity in amounts(_flat(template)).items():
         running[resource] = running.get(resource, 0) + quantity
     spec = template.spec

@@ -11,11 +11,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from signalbox.workload.checkpoint import that_train
+from signalbox.workload.container_paths import ONLY_PLACEHOLDER, same_place
 from signalbox.workload.containers import TOO_LONG, ContainerView
 from signalbox.workload.judgement import Evidence, Judgement
 from signalbox.workload.meaning import ReadBack, meaning_of
+from signalbox.workload.saving_role import IS_PLACE
 from signalbox.workload.signs import Signs
-from signalbox.workload.storage import ONLY_PLACEHOLDER, same_place
+from signalbox.workload.switched import ON, is_off
 from signalbox.workload.vocabulary import MAX_NAME, name_words
 
 if TYPE_CHECKING:
@@ -23,15 +25,13 @@ if TYPE_CHECKING:
 
 # The first of these that was found stands.
 _PRECEDENCE = ("resumes", "unknown", "starts-over")
-_OFF = frozenset({"false", "no", "none", "null", "0", "off", "never", "disable", "disabled"})
-_ON = frozenset({"", "true", "yes", "1", "on", "auto", "allow", "must", "latest", "last", "best"})
+_READ_BACK = ON | {"auto", "allow", "must", "latest", "last", "best"}
 _PARTS = re.compile(r"[./]")
 _LOOKS = frozenset({"-d", "-e", "-f", "-s", "-r"})
 _MAX_EVIDENCE = 16
 # A run that saves to more places, or loads from more, is nobody's; each of one is held against each of the other.
 _MOST_PLACES = 16
 _UNSAID = Judgement("unsaid")
-_SAVES = frozenset({"place", "folder", "bucket", "output", "output-when-saving", "output-when-named"})
 _Found = tuple[str, Evidence]
 
 
@@ -75,8 +75,8 @@ def _by_itself(view: "WorkloadView") -> Evidence | None:
 def _of_container(container: ContainerView, signs: Signs) -> Iterator[_Found]:
     places: dict[str, None] = {}
     loaded: dict[str, Evidence] = {}
-    for meaning, value, _, seen in container.saving:
-        if meaning.role in _SAVES and not meaning.reads_back:
+    for meaning, value, _, seen, _ in container.saving:
+        if meaning.role in IS_PLACE and not meaning.reads_back:
             if len(places) < _MOST_PLACES:
                 places[value] = None
         elif meaning.role == "configuration":
@@ -89,7 +89,7 @@ def _of_container(container: ContainerView, signs: Signs) -> Iterator[_Found]:
             yield _said(reads_back, value, seen)
     saved = list(places)
     for value, seen in loaded.items():
-        if value.lower() in _ON or any(same_place(value, place) for place in saved):
+        if value.lower() in _READ_BACK or any(same_place(value, place) for place in saved):
             yield "resumes", Evidence(seen.path, seen.value, "reads what it saves")
         elif ONLY_PLACEHOLDER.match(value):
             yield "unknown", seen
@@ -98,12 +98,11 @@ def _of_container(container: ContainerView, signs: Signs) -> Iterator[_Found]:
 
 
 def _said(reads_back: ReadBack, value: str, seen: Evidence) -> _Found:
-    lowered = value.lower()
     if ONLY_PLACEHOLDER.match(value):
         return "unknown", seen
     if reads_back == "anew":
-        return ("unknown" if lowered in _OFF else "starts-over"), seen
-    return ("starts-over" if lowered in _OFF else "resumes"), seen
+        return ("unknown" if is_off(value) else "starts-over"), seen
+    return ("starts-over" if is_off(value) else "resumes"), seen
 
 
 def _settings(container: ContainerView, signs: Signs) -> Iterator[tuple[ReadBack, str, Evidence]]:

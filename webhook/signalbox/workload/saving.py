@@ -2,15 +2,16 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from signalbox.workload.container_paths import LONGEST_PATH
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.meaning import Meaning, meaning_of
 from signalbox.workload.program_text import saved_in, set_in
-from signalbox.workload.saving_off import SavingOff, turned_off
-from signalbox.workload.signs import CheckpointSigns, Signs
+from signalbox.workload.saving_off import SavingOff, said_of_saving
+from signalbox.workload.saving_signs import CheckpointSigns
+from signalbox.workload.signs import Signs
 from signalbox.workload.started import Started
-from signalbox.workload.storage import LONGEST_PATH
 from signalbox.workload.vocabulary import MAX_NAME, holds_any, name_words, option_name
 
 if TYPE_CHECKING:
@@ -20,15 +21,28 @@ if TYPE_CHECKING:
 _NO_PLACE = re.compile(r"(?:true|false|yes|no|none|null|auto|[-+]?\d++(?:\.\d*+)?(?:e[-+]?\d++)?)\Z", re.IGNORECASE)
 _CONFIGURATION_FILE = re.compile(r"[^\s=]+\.(?:ya?ml|json|toml|gin|cfg)\Z", re.IGNORECASE)
 _SETTING = re.compile(r"[A-Za-z_][\w.]*+=")
-_A_FILE = Meaning(None, None, False, False, False, "configuration")
-_OFF = Meaning(None, None, False, False, False, "off")
-_ON_THE_WAY = Meaning(None, None, False, False, False, "off-on-the-way")
+_A_FILE = Meaning(role="configuration")
+_OFF = Meaning(role="off")
+_ON_THE_WAY = Meaning(role="off-on-the-way")
 _WITHOUT_PLACE = ("frequency", "switch", "configuration", "upload", "made-model", "unsaved", "store-type")
 _NO_VARIABLES = ("", "configuration", "output-by-path")
+# Another option than `-c`; what it is given by that name is a configuration all the same.
+_CAPITAL_C = "-C"
+# Before a folder it says that a run writes there, whatever stands in front of it.
+_OUTPUT = "_OUTPUT_"
 _ASSIGNS = ("export", "declare", "readonly")
 
-Setting = tuple[Meaning, str, str, Evidence]
-"""A meaning, its value, the folder it is relative to and the evidence."""
+
+class Setting(NamedTuple):
+    """What one option, variable or line of a program says; a ``value`` that is a path is relative to ``folder``."""
+
+    meaning: Meaning
+    value: str
+    folder: str
+    seen: Evidence
+    name: str = ""
+
+
 _Told = tuple[Started, str, tuple[tuple[str, Setting], ...]]
 """A program, the folder it runs in, and what it is told by the names of its options."""
 
@@ -51,11 +65,11 @@ def saving_settings(container: "ContainerView", signs: Signs) -> Iterator[Settin
     if off and (not training or all(one in off for one in training)):
         # What other programs write is not what is trained.
         marks = list(off.values())
-        silent = all(mark[0] is _OFF for mark in marks)
+        silent = all(mark.meaning is _OFF for mark in marks)
         yield from marks
         if silent and (training or len(off) == sum(not _only_assigns(one) for one, _, _ in told)):
             return
-    elif not told and (nothing := turned_off(of_pod, signs)) is not None:
+    elif not told and (nothing := said_of_saving(of_pod, signs).off) is not None:
         yield _as_off(nothing)
         if not nothing.on_the_way:
             return
@@ -70,7 +84,7 @@ def saving_settings(container: "ContainerView", signs: Signs) -> Iterator[Settin
                     yield assigned[name]
                     heard.discard(name)
                 assigned[name] = setting
-        elif id(started) in off and off[id(started)][0] is _OFF:
+        elif id(started) in off and off[id(started)].meaning is _OFF:
             continue
         else:
             heard.update(assigned)
@@ -96,6 +110,7 @@ def _turned_off(
     """Which programs save nothing, by what turns that off: of their own options and texts, or of variables of the Pod."""
     # A file that is written may be what any of them is configured by.
     written = [setting for started, _, _ in told if started.invocation.document for setting in texts.get(id(started), ())]
+    of_all = said_of_saving([*of_pod, *written], signs)
     found: dict[int, Setting] = {}
     for started, _, options in told:
         target = started.target
@@ -103,34 +118,55 @@ def _turned_off(
             # Of another tool it turns something else off: `npm install --no-save`.
             continue
         text = texts.get(id(started), ()) if target.role == "code" else ()
-        if any("(" in setting[3].value and setting[0].role != "upload" for setting in text):
+        if any("(" in setting.seen.value and setting.meaning.role != "upload" for setting in text):
             # It saves by a call of its own, whatever its framework is told.
             continue
-        nothing = turned_off([*of_pod, *written, *dict(options).values(), *text], signs)
+        nothing = said_of_saving([*dict(options).values(), *text], signs, of_all).off
         if nothing is not None:
             found[id(started)] = _as_off(nothing)
     return found
 
 
 def _as_off(off: SavingOff) -> Setting:
-    _, value, _, seen = off.setting
+    value, seen = off.setting.value, off.setting.seen
     if off.on_the_way:
-        return _ON_THE_WAY, value, "", Evidence(seen.path, seen.value, "nothing is saved on the way")
-    return _OFF, value, "", Evidence(seen.path, seen.value, "nothing is saved")
+        return Setting(_ON_THE_WAY, value, "", Evidence(seen.path, seen.value, "nothing is saved on the way"))
+    return Setting(_OFF, value, "", Evidence(seen.path, seen.value, "nothing is saved"))
 
 
 def _variables(container: "ContainerView", given: set[str], signs: Signs) -> Iterator[Setting]:
     for index, name, entry in container.variables:
         meaning = meaning_of(name, signs)
+        if (meaning is None or not meaning.role) and _OUTPUT in name:
+            meaning = _after_its_name(name, container, signs) or meaning
         if meaning is None or meaning.role in _NO_VARIABLES or option_name(name) in given:
             continue
         role = meaning.role
         path: Path = container.place("env", index)
         value = container.env.get(name)
         if value is None and entry.get("valueFrom") is not None:
-            yield meaning, "$(valueFrom)", "", Evidence(path, name)
+            yield Setting(meaning, "$(valueFrom)", "", Evidence(path, name), name)
         elif value is not None and (role in _WITHOUT_PLACE or not _NO_PLACE.match(value)):
-            yield meaning, value, "", Evidence(path, f"{name}={value}")
+            yield Setting(meaning, value, "", Evidence(path, f"{name}={value}"), name)
+
+
+def _after_its_name(name: str, container: "ContainerView", signs: Signs) -> Meaning | None:
+    """What a variable means that begins with the name of the script that trains: ``BIG_T5_OUTPUT_DIR`` of ``big_t5_sft.py``."""
+    before, output, after = name[:MAX_NAME].partition(_OUTPUT)
+    own, known = before.lower().split("_"), signs.checkpoint
+    read = known.never | known.never_around | known.reads | known.mounts_never | known.mounts_of_data
+    if not read.isdisjoint(own):
+        return None
+    meaning = meaning_of(f"{output}{after}".lstrip("_"), signs)
+    if meaning is None or meaning.role != "output":
+        return None
+    scripts = [
+        started.target.stem
+        for started, said in zip(container.started, container.said, strict=True)
+        if started.target and started.target.role == "script" and said is not None and said.trains
+    ]
+    words = [script[:MAX_NAME].lower().replace("-", "_").split("_") for script in scripts]
+    return meaning if any(set(own).issubset(one) for one in words) else None
 
 
 def _given(told: Sequence[_Told], trains: set[int]) -> set[str]:
@@ -224,7 +260,7 @@ def _options(started: Started, folder: str, signs: Signs, trains: bool) -> Itera
             continue
         # `save=False` says something too.
         if role in _WITHOUT_PLACE or (role == "output" and value.lower() == "false") or not _NO_PLACE.match(value):
-            yield name, (meaning, value, folder, Evidence(field(option.at), started.shown(option)))
+            yield name, Setting(meaning, value, folder, Evidence(field(option.at), started.shown(option)), name)
     for index in range(started.at + 1, len(words)):
         word, before = words[index], words[index - 1]
         # After an option it would be that option's value.
@@ -232,10 +268,10 @@ def _options(started: Started, folder: str, signs: Signs, trains: bool) -> Itera
             "." in word
             and len(word) <= LONGEST_PATH
             and word[:1] != "-"
-            and (before[:1] != "-" or "=" in before)
+            and (before[:1] != "-" or "=" in before or before == _CAPITAL_C)
             and _CONFIGURATION_FILE.match(word)
         ):
-            yield word, (_A_FILE, word, folder, Evidence(field(index), word))
+            yield word, Setting(_A_FILE, word, folder, Evidence(field(index), word))
 
 
 def _is_whole_path(value: str, signs: Signs) -> bool:
@@ -251,4 +287,4 @@ def _of_text(found: Iterator[tuple[Meaning, str, str]], started: Started, folder
     path = started.invocation.field(min(started.at, len(started.invocation.words) - 1))
     for meaning, value, shown in found:
         if meaning.role in _WITHOUT_PLACE or not _NO_PLACE.match(value):
-            yield meaning, value, folder, Evidence(path, shown)
+            yield Setting(meaning, value, folder, Evidence(path, shown), shown.partition("=")[0])

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from signalbox.quantity import is_placeholder
 from signalbox.workload.signs import Signs
+from signalbox.workload.switched import is_off
 from signalbox.workload.vocabulary import MAX_NAME, name_words, option_name
 
 if TYPE_CHECKING:
     from signalbox.workload.saving import Setting
 
-_SWITCHED_OFF = ("0", "-1", "no", "false", "none", "off", "never")
 # What is left empty, or to be filled in, turns nothing on or off.
 _UNSAID = ("", "null", "~")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -34,35 +34,49 @@ class SavingOff(NamedTuple):
     on_the_way: bool
 
 
-def is_off(value: str) -> bool:
-    """Whether a value turns something off, with the unit it may have: ``0ep``, ``-1``, ``none``."""
-    value = value.lower()
-    return value in _SWITCHED_OFF or value.rstrip(_LETTERS) in ("0", "-1")
+def saves_nothing(value: str) -> bool:
+    """Whether a value turns saving off, with the unit it may have: ``0ep``, ``-1``, ``none``."""
+    return is_off(value) or value.lower().rstrip(_LETTERS) in ("0", "-1")
 
 
-def turned_off(settings: "Iterable[Setting]", signs: Signs) -> SavingOff | None:
-    """The setting by which nothing is saved, or nothing on the way; None where something is."""
+class SaidOfSaving(NamedTuple):
+    """What settings say together. ``saves``: something is saved, whatever else they say."""
+
+    saves: bool = False
     nothing: SavingOff | None = None
     never: SavingOff | None = None
+
+    @property
+    def off(self) -> SavingOff | None:
+        """The setting by which nothing is saved, or nothing on the way; None where something is."""
+        return None if self.saves else self.nothing or self.never
+
+
+NOTHING_SAID = SaidOfSaving()
+
+
+def said_of_saving(settings: "Iterable[Setting]", signs: Signs, before: SaidOfSaving = NOTHING_SAID) -> SaidOfSaving:
+    """What settings say of saving beside what others ``before`` them said."""
+    saves, nothing, never = before
     for setting in settings:
-        meaning, value, _, seen = setting
-        role, off = meaning.role, is_off(value)
+        if saves:
+            break
+        meaning, value, _, seen, _ = setting
+        role, off = meaning.role, saves_nothing(value)
         name = seen.value[:MAX_NAME].partition("=")[0].partition(" ")[0]
         if value.lower() in _UNSAID or is_placeholder(value):
             continue
         if (role == "unsaved" and not off) or (role == "output" and value.lower() == "false" and option_name(name) == "save"):
             nothing = nothing or SavingOff(setting, on_the_way=False)
         elif role == "switch" and "/" not in value:
-            if not off:
-                # `--save_strategy epoch`; NeMo turns Lightning's own saving off and brings another.
-                return None
+            # `--save_strategy epoch`; NeMo turns Lightning's own saving off and brings another.
+            saves = not off
             nothing = nothing or SavingOff(setting, on_the_way=False)
         elif role == "frequency":
-            if not off:
-                return None
+            saves = not off
             if never is None and _is_of_saving(name, signs):
                 never = SavingOff(setting, on_the_way=True)
-    return nothing or never
+    return SaidOfSaving(saves, nothing, never)
 
 
 def _is_of_saving(name: str, signs: Signs) -> bool:

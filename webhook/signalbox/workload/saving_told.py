@@ -1,35 +1,59 @@
 """What a container is told of saving, by options and variables, sorted by what it takes for each to count."""
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from signalbox.workload.command import program_name
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.judgement import Evidence
-from signalbox.workload.meaning import Meaning
+from signalbox.workload.place_names import (
+    IS_FILE,
+    is_for_runs,
+    is_its_model,
+    is_named_for_checkpoints,
+    is_of_a_model,
+    is_of_another,
+)
 from signalbox.workload.places import Find, Found, Workers, finder
 from signalbox.workload.said import Said, Strength
-from signalbox.workload.saving_off import is_off
+from signalbox.workload.saving import Setting
+from signalbox.workload.saving_off import saves_nothing
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Started
 from signalbox.workload.storage import Place
-from signalbox.workload.vocabulary import MAX_NAME, name_words
+from signalbox.workload.vocabulary import MAX_NAME, option_name
 
 if TYPE_CHECKING:
     from signalbox.workload.view import WorkloadView
 
 # More of the same says nothing new.
 MOST = 16
-_WHEN_SAVING = ("output-when-saving", "output-when-named")
+_WHEN_SAVING = ("output-when-saving", "output-when-named", "output-when-made")
+_IF_NO_OTHER = ("output-by-path", "output-if-no-other")
+_OF_A_MODEL = ("model-of-a-name", "model-read-or-put")
 MAY_SAVE = "a folder that outlives the Pod; nothing says that progress is saved there"
 _MAY_BE_READ = "a file of a model, which may as well be one that is read"
 _KEPT_ELSEWHERE = "its checkpoints are said to go to a place that is lost with the Pod"
+_OUTPUT_ELSEWHERE = "its output is said to go to a place that is lost with the Pod"
 # Values of settings that say when a model is uploaded.
 _EVERY_ONE = ("checkpoint", "checkpoints", "all", "all_checkpoints")
 _STRATEGY = "hub_strategy"
 # `--model_dir gs://b/$(JOB_NAME)`: nobody has put anything there to be read.
 _OF_THE_RUN = re.compile(r"\$[({]?(?:JOB|POD|WORKFLOW)_?NAME\b")
 _UNSEEN_FILE = "a configuration file that is not in the manifest"
+
+
+class ModelFolder(NamedTuple):
+    """A folder that may be read as well as written (``MODEL_DIR``).
+
+    ``made``: its name says that the run makes the model. ``by_words``: nothing but the words of the name says what it is.
+    """
+
+    place: Place
+    seen: Evidence
+    folder: str
+    made: bool
+    by_words: bool
 
 
 class Told:
@@ -57,50 +81,60 @@ class Told:
         self.models: list[Found] = []
         # Outputs that count once something says that progress is saved.
         self.when_saving: list[Found] = []
+        # Folders called after checkpoints, by names that may be of what is read (`MODEL_DIR=/data/checkpoints`).
+        self.named: list[Found] = []
         # What counts where nothing else names a place.
-        self.by_path: list[Found] = []
-        # Folders that may be read as well as written (`MODEL_DIR`), where nothing says that progress is saved.
-        self.maybe: list[tuple[Place, Evidence, str]] = []
+        self.if_no_other: list[Found] = []
+        # Places by names that are given to what is read as well, with their values; those of the finished model apart.
+        self.weak: list[tuple[Found, str]] = []
+        self.model_places: list[tuple[Found, str]] = []
+        # Where nothing says that progress is saved.
+        self.model_folders: list[ModelFolder] = []
         # Places that are gone with the Pod, as the program would find them.
         self.lost: list[str] = []
         self.unread: list[Found] = []
         self._find: Find | None = None
         schemes = view.signs.checkpoint.schemes - view.signs.checkpoint.rooted_schemes
-        self.stored = any(
-            meaning.role == "store-type" and value.lower() in schemes for meaning, value, _, _ in container.saving
-        )
+        self.stored = any(meaning.role == "store-type" and value.lower() in schemes for meaning, value, *_ in container.saving)
         # What says that nothing is saved before the end.
         self.on_the_way: Evidence | None = None
-        off: Found | None = None
-        for meaning, value, folder, seen in container.saving:
-            role = meaning.role
-            if role == "off":
-                off = off or Found("none", seen, off=True)
-            elif role == "off-on-the-way":
-                self.on_the_way = seen
-            # A switch may bring the place along: `--save-checkpoint runs/last.pt`.
-            elif role == "frequency" or (role == "switch" and "/" not in value):
-                self.saves = self.saves or not is_off(value)
-            elif role == "upload":
-                self._sort_in_upload(value, seen)
-            elif role == "made-model":
-                self.makes = True
-            elif role in ("store-type", "unsaved"):
-                continue
-            elif role == "configuration":
-                self.unread.append(Found("unknown", Evidence(seen.path, seen.value, _UNSEEN_FILE)))
-            else:
-                # A bucket is mostly given by its bare name.
-                bucket = (role == "bucket" and "/" not in value) or self._is_in_a_bucket(value, seen.value)
-                place = Place("durable", "object store") if bucket else self.find(value, folder)
-                if place is not None:
-                    self._sort_in(meaning, value, folder, place, seen)
-        found = (self.called, self.written, self.folders, self.models, self.when_saving, self.maybe)
-        if off is not None and not any(found):
+        for setting in container.saving:
+            self._hear(setting)
+        listed = [one for one in self.model_folders if not one.by_words]
+        if any((self.called, self.written, self.folders, self.models, self.when_saving, listed)):
             # Of several programs another one saves.
-            self.off = off
+            self.off = None
         if self.saves:
-            self.maybe = []
+            # The others are among those that count once progress is saved.
+            self.model_folders = [one for one in self.model_folders if one.by_words]
+
+    def _hear(self, setting: Setting) -> None:
+        meaning, value, folder, seen, name = setting
+        role = meaning.role
+        if role == "off":
+            self.off = self.off or Found("none", seen, off=True)
+        elif role == "off-on-the-way":
+            self.on_the_way = seen
+        # A switch may bring the place along: `--save-checkpoint runs/last.pt`.
+        elif role == "frequency" or (role == "switch" and "/" not in value):
+            self.saves = self.saves or not saves_nothing(value)
+        elif role == "upload":
+            self._sort_in_upload(name, value, seen)
+        elif role == "made-model":
+            self.makes = True
+        elif role == "configuration":
+            self.unread.append(Found("unknown", Evidence(seen.path, seen.value, _UNSEEN_FILE)))
+        elif role not in ("store-type", "unsaved"):
+            # A bucket is mostly given by its bare name.
+            bucket = (role == "bucket" and "/" not in value) or self._is_in_a_bucket(name, value)
+            place = Place("durable", "object store") if bucket else self.find(value, folder)
+            if place is not None:
+                self._sort_in(setting, place)
+
+    @property
+    def tunes(self) -> bool:
+        """Whether any sign speaks for tuning a model that exists."""
+        return any(map(_is_fine_tuning, self.container.said))
 
     @property
     def find(self) -> Find:
@@ -109,56 +143,94 @@ class Told:
             self._find = finder(self.container, self.view, self.workers)
         return self._find
 
-    def _sort_in(self, meaning: Meaning, value: str, folder: str, place: Place, seen: Evidence) -> None:
+    def _sort_in(self, setting: Setting, place: Place) -> None:
+        meaning, value, folder, seen, _ = setting
         role, signs = meaning.role, self.view.signs
         found = Found(place.kept, Evidence(seen.path, seen.value, place.note))
-        if role == "output-by-path":
+        if role in _IF_NO_OTHER or role in _OF_A_MODEL:
             if place.kept == "durable":
-                self.by_path.append(found)
+                self._sort_in_weak(setting, place, found)
             return
-        named = role in _WHEN_SAVING and _is_named(value, signs)
+        if meaning.role_by_words:
+            if place.kept == "durable":
+                self._sort_in_folder(setting, place)
+            return
+        named = (
+            role in _WHEN_SAVING and is_named_for_checkpoints(value, signs) and (role != "output-when-saving" or meaning.root)
+        )
         written = role not in _WHEN_SAVING or (meaning.written_by and self.view.framework.state in meaning.written_by)
-        written = written or (role == "output-when-named" and named)
+        written = written or (named and role != "output-when-saving" and place.kept != "durable")
         # A variable of that name may be one that nothing reads.
         own = place.kept == "durable" and not meaning.root and _OF_THE_RUN.search(value[:MAX_NAME]) is not None
-        written = written or (own and not _is_of_a_variable(found))
+        written = written or (own and not is_of_a_variable(found))
         self.writes = self.writes or role == "output"
-        if role == "place" and _is_of_a_model(value, signs):
+        if role == "place" and is_of_a_model(value, signs):
             self.models.append(found)
             return
         if place.kept == "ephemeral" and len(self.lost) < MOST:
             self.lost.append(value if value[:1] == "/" or not folder else f"{folder}/{value}")
-        if meaning.root and not written and not _is_for_runs(value, signs):
+        if meaning.root and not written and not is_for_runs(value, signs):
             found = found.doubted(MAY_SAVE)
         if role in ("place", "folder", "bucket"):
             self.called.append(found)
+        if named and place.kept == "durable":
+            self.named.append(found)
         (self.folders if role == "folder" else self.written if written else self.when_saving).append(found)
         if role in _WHEN_SAVING and not written and place.kept == "durable":
-            folder, _, file = value.rpartition("/")
-            if role == "output-when-named":
-                self.maybe.append((place, seen, value))
-            elif "." in file and "(" not in seen.value:
-                # Of a file the folder counts that it is in; a call in a text only names what it writes.
-                self.maybe.append((place, seen, folder))
+            self._sort_in_folder(setting, place)
+
+    def _sort_in_folder(self, setting: Setting, place: Place) -> None:
+        """A folder for a model, or one that a file of a model is in."""
+        role, value, seen, by_words = setting.meaning.role, setting.value, setting.seen, setting.meaning.role_by_words
+        if len(self.model_folders) == MOST:
+            return
+        if by_words and is_named_for_checkpoints(value, self.view.signs):
+            self.named.append(Found(place.kept, Evidence(seen.path, seen.value, place.note)))
+        above, _, file = value.rpartition("/")
+        made = role == "output-when-made"
+        if IS_FILE.search(file) is None:
+            # `MODEL_PATH=/models/llama` is mostly read; a version may be one of the run's own.
+            if made or role == "output-when-named" or "." in file:
+                self.model_folders.append(ModelFolder(place, seen, value, made, by_words))
+        elif "(" not in seen.value:
+            # Of a file the folder counts that it is in; a call in a text only names what it writes.
+            self.model_folders.append(ModelFolder(place, seen, above, made, by_words))
+
+    def _sort_in_weak(self, setting: Setting, place: Place, found: Found) -> None:
+        """A place that outlives the Pod, by a name that says little: it counts where no other is told."""
+        role, value, signs = setting.meaning.role, setting.value, self.view.signs
+        if role == "output-by-path":
+            self.if_no_other.append(found)
+        elif is_of_another(value, signs):
+            return
+        elif role == "output-if-no-other":
+            # A tool that tunes may find its base model there.
+            if len(self.weak) < MOST and IS_FILE.search(value) is None:
+                read = self.tunes and not self._is_in_a_bucket(setting.name, value)
+                self.weak.append((found.doubted(MAY_SAVE) if read else found, value))
+        elif role == "model-read-or-put" and len(self.model_places) < MOST:
+            self.model_places.append((found.of_a_finished_model(), value))
+        elif role == "model-of-a-name" and len(self.model_folders) < MOST and is_its_model(setting.name, value, signs):
+            self.model_folders.append(ModelFolder(place, found.seen, value.rpartition("/")[0], made=False, by_words=True))
 
     def _is_handed_over(self, variable: Found) -> bool:
         """Whether a command names what a variable says: ``mkdir -p $CHECKPOINT_DIR``."""
         value = variable.seen.value.partition("=")[2]
         return any(value in word for started in self.container.started for word in started.invocation.words)
 
-    def _is_in_a_bucket(self, value: str, shown: str) -> bool:
+    def _is_in_a_bucket(self, name: str, value: str) -> bool:
         """Whether a relative path is in a bucket, by what it is called (``--output_gcs_path``) or what stands beside it."""
         if value[:1] in ("/", ".", "~", "$") or "://" in value:
             return False
-        name = shown[:MAX_NAME].partition("=")[0].lower().replace("-", "_")
-        return self.stored or not self.view.signs.checkpoint.schemes.isdisjoint(name.split("_"))
+        known = self.view.signs.checkpoint
+        return self.stored or not (known.schemes | known.buckets).isdisjoint(option_name(name[:MAX_NAME]).split("_"))
 
-    def _sort_in_upload(self, value: str, seen: Evidence) -> None:
+    def _sort_in_upload(self, name: str, value: str, seen: Evidence) -> None:
         """A setting by which the model is uploaded, or that says when."""
         value = value.lower()
-        if seen.value.lstrip("-").lower().replace("-", "_").startswith(_STRATEGY):
+        if option_name(name[:MAX_NAME]) == _STRATEGY:
             self.when_uploaded = value
-        elif not is_off(value):
+        elif not saves_nothing(value):
             self.uploaded = (value, seen)
 
     def _of_upload(self) -> list[Found]:
@@ -174,20 +246,23 @@ class Told:
     def places(self) -> list[Found]:
         """Those that count."""
         found = self.written + self._of_upload()
-        if self.called and are(self.called, "ephemeral") and not any(map(is_fine_tuning, self.container.said)):
+        if self.called and are(self.called, "ephemeral") and not self.tunes:
             # What it is told of its checkpoints says more than where its results go, and an option more than a variable.
-            only_variables = all(_is_of_a_variable(one) and not self._is_handed_over(one) for one in self.called[:MOST])
+            only_variables = all(is_of_a_variable(one) and not self._is_handed_over(one) for one in self.called[:MOST])
             found = [
-                one if one.finished or (only_variables and not _is_of_a_variable(one)) else one.doubted(_KEPT_ELSEWHERE)
+                one if one.finished or (only_variables and not is_of_a_variable(one)) else one.doubted(_KEPT_ELSEWHERE)
                 for one in found
             ]
         # A tool that tunes a model that exists reads it from its checkpoint folder, and writes elsewhere.
-        if self.folders and not (self.writes and any(map(_tunes, self.container.said))):
+        if self.folders and not (self.writes and any(map(_is_known_to_tune, self.container.said))):
             found += self.folders
         if self.models and not self.writes:
             found += self.models if self.saves else [one.doubted(_MAY_BE_READ) for one in self.models]
         if are(found, "none"):
-            found += self.by_path
+            found += self.if_no_other
+        if self.named and are(found, "ephemeral", "none"):
+            doubt = _OUTPUT_ELSEWHERE if found else MAY_SAVE
+            found += [one.doubted(doubt) for one in self.named] if found or self.tunes else self.named
         if self.saves:
             found += self.when_saving if are(found, "none") else []
         elif self.makes and are(found, "none"):
@@ -200,32 +275,12 @@ def _saves_by_itself(started: Started, signs: Signs) -> bool:
     return target is not None and target.role != "code" and program_name(target.name) in signs.checkpoint.savers
 
 
-def _is_of_a_model(value: str, signs: Signs) -> bool:
-    """Whether a place is a web address, or a file of a model's state that is not named for what a run saves."""
-    if value[:4].lower() == "http":
-        return True
-    stem, dot, ending = value.rpartition("/")[2].rpartition(".")
-    return dot != "" and ending.lower() in signs.checkpoint.files and not _is_named(stem, signs)
-
-
-def _is_for_runs(value: str, signs: Signs) -> bool:
-    """Whether a folder on the way is named for what runs write: ``/data/runs/a``."""
-    known = signs.checkpoint
-    words = [set(name_words(folder)) for folder in value[-MAX_NAME:].split("/")]
-    return any(not known.mounts.isdisjoint(one) and known.mounts_never.isdisjoint(one) for one in words)
-
-
-def _is_named(value: str, signs: Signs) -> bool:
-    """Whether a folder is named for what a run saves: ``/fsx/run/checkpoints``."""
-    last = value.rstrip("/").rpartition("/")[2]
-    return len(last) <= MAX_NAME and not signs.checkpoint.subjects.isdisjoint(name_words(last))
-
-
-def _is_of_a_variable(found: Found) -> bool:
+def is_of_a_variable(found: Found) -> bool:
+    """Whether a variable of the Pod names a place, and no option."""
     return "env" in found.seen.path
 
 
-def _tunes(said: Said | None) -> bool:
+def _is_known_to_tune(said: Said | None) -> bool:
     return said is not None and said.saying.says == "fine-tuning" and said.strength is Strength.KNOWN
 
 
@@ -234,6 +289,5 @@ def are(found: list[Found], *kept: str) -> bool:
     return all(one.kept in kept for one in found)
 
 
-def is_fine_tuning(said: Said | None) -> bool:
-    """Whether a sign speaks for tuning a model that exists."""
+def _is_fine_tuning(said: Said | None) -> bool:
     return said is not None and said.saying.says == "fine-tuning"

@@ -8,9 +8,9 @@ every taint; neither counts where the selector rules spot nodes out. A queue may
 from typing import TYPE_CHECKING, Any
 
 from signalbox.fieldpath import Path
-from signalbox.workload.accelerators import containers_of
 from signalbox.workload.judgement import SPOT_STATES, Evidence, Judgement
 from signalbox.workload.kinds.kind import PodTemplate, mapping, members
+from signalbox.workload.pod_containers import containers_of
 from signalbox.workload.signs import Signs, SpotLabel
 from signalbox.workload.spot_queue import NOT_SPOT, judge_queue
 

@@ -16,12 +16,13 @@ from signalbox.workload.judgement import Evidence, Judgement
 from signalbox.workload.kinds.kind import PodTemplate
 from signalbox.workload.labels import QUEUE_LABEL
 from signalbox.workload.signs import Signs
+from signalbox.workload.switched import OFF
 
 if TYPE_CHECKING:
     from signalbox.workload.view import WorkloadView
 
 # Taints carry values of their own (`present`), so only a plainly false one says that nodes are not spot.
-NOT_SPOT = ("false", "on-demand", "ondemand")
+NOT_SPOT = OFF | {"on-demand", "ondemand"}
 # What work without accelerators is queued by.
 _PLAIN = frozenset({"cpu", "memory"})
 

@@ -14,8 +14,6 @@ from signalbox.workload.target import Target
 from signalbox.workload.vocabulary import MAX_NAME, name_words
 
 _LONGEST_JSON = 16 * 1024
-# Words of an option that takes settings; tags, labels, filters and addresses look alike.
-_OVERRIDES = frozenset({"override", "overrides", "hparams", "hyperparameters", "hyperparams"})
 # Programs that are configured by YACS take their settings so.
 _WITHOUT_SIGN = "OUTPUT_DIR"
 # In all the JSON of one command.
@@ -90,7 +88,7 @@ def cost_within(invocation: Invocation, target: Target | None, signs: Signs) -> 
     if "{" in text:
         settings = sum([word.count(":") for word in words if word[:1] == "{" and len(word) <= _LONGEST_JSON])
         cost = min(settings, _MOST_SETTINGS) * WORD
-    if "," in text and any(word in text for word in _OVERRIDES):
+    if "," in text and any(word in text for word in signs.commands.overrides):
         cost += min(text.count(","), _MOST_SETTINGS) * WORD
     if invocation.document:
         cost += cost_of(invocation.document, signs)
@@ -113,7 +111,7 @@ def _read_options(words: tuple[str, ...], script: int, signs: Signs, whole: bool
             continue
         name, equals, value = word.partition("=")
         meaning = known[name] if name in known else meaning_of(name, signs)
-        if left and "=" in value and "," in value and not _OVERRIDES.isdisjoint(name_words(name[:MAX_NAME])):
+        if left and "=" in value and "," in value and not signs.commands.overrides.isdisjoint(name_words(name[:MAX_NAME])):
             settings = list(_in_pairs(name, value, left))
             left -= len(settings)
             found += _meant(at, settings, signs)
@@ -126,8 +124,8 @@ def _read_options(words: tuple[str, ...], script: int, signs: Signs, whole: bool
 
 
 def _is_setting(words: tuple[str, ...], at: int, script: int) -> bool:
-    """Whether a name without a sign is set to the path behind it: ``train_net.py OUTPUT_DIR /ckpt``."""
-    return at > script and words[at - 1][:1] != "-" and at + 1 < len(words) and words[at + 1][:1] == "/"
+    """Whether a name without a sign is set to the path behind it: ``train_net.py --opts OUTPUT_DIR /ckpt``."""
+    return at > script and at + 1 < len(words) and words[at + 1][:1] == "/"
 
 
 def _in_json(word: str, most: int) -> Iterator[tuple[str, str, Any]]:

@@ -3,13 +3,14 @@
 import posixpath
 import re
 from bisect import bisect
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from signalbox.quantity import is_placeholder
 from signalbox.review import JsonObject
-from signalbox.workload.kinds.kind import mapping, members
+from signalbox.workload.container_paths import LONGEST_PATH, before_placeholder, normal_path
+from signalbox.workload.kinds.kind import mapping
+from signalbox.workload.program_mounts import mounted_by_programs
 from signalbox.workload.vocabulary import MAX_NAME, name_words
 
 if TYPE_CHECKING:
@@ -36,13 +37,9 @@ class Place:
     nameless: bool = False
 
 
-Volumes = dict[str, tuple[str, JsonObject]]
-"""Each volume's source, and what stands in it, by the volume's name."""
-
-# PATH_MAX of Linux.
-LONGEST_PATH = 4096
 # Deeper mounts than anybody has.
 _MAX_LEVELS = 64
+_MOST_BY_TEXT = 8
 # Nobody mounts a store there that is to outlive a Pod.
 _SCRATCH = ("/tmp/", "/var/tmp/", "/dev/shm/")  # noqa: S108
 _AN_ADDRESS = "an address that may be a store's"
@@ -62,19 +59,23 @@ class Storage:
         self._sorted_mounts: list[str] | None = None
         self._by_programs: list[tuple[str, str]] | None = None
         self._relative_place: Place | None = None
-        # Where a volume is mounted at a path that only a placeholder says, any path may be on it.
+        # Where a volume is mounted at a path that only a placeholder says, any path may be on it; one that begins with the
+        # same text is.
         self._somewhere = False
+        self._by_text: dict[str, JsonObject] = {}
         for entry in container.mounts:
             path = entry.get("mountPath") if isinstance(entry, dict) else None
             if not isinstance(path, str) or not path or len(path) > LONGEST_PATH:
                 continue
             if is_placeholder(path) or path.count("/") > _MAX_LEVELS:
                 self._somewhere = True
+                if len(self._by_text) < _MOST_BY_TEXT:
+                    self._by_text.setdefault(path.rstrip("/"), entry)
             else:
-                self._mounts.setdefault(_normal(path), entry)
+                self._mounts.setdefault(normal_path(path), entry)
         for path in container.template.everywhere:
             if len(path) <= MAX_NAME:
-                self._mounts.setdefault(_normal(path), {"name": path, "mountPath": path})
+                self._mounts.setdefault(normal_path(path), {"name": path, "mountPath": path})
 
     def find(self, where: str, folder: str = "") -> Place | None:
         """The place of a path or URL; None where it is neither. ``folder`` is the one it is relative to."""
@@ -95,7 +96,9 @@ class Storage:
             return Place("unknown", "the image's home folder")
         # What a placeholder adds below a mount changes nothing: the path is known up to there.
         whole = not is_placeholder(where)
-        known = where if whole else _before_placeholder(where)
+        known = where if whole else before_placeholder(where)
+        if self._by_text and (alike := next((text for text in self._by_text if f"{where}/".startswith(f"{text}/")), None)):
+            return self._mounted(self._by_text[alike])
         if not known:
             return Place("unknown", _PLACEHOLDER)
         if known[0] != "/":
@@ -110,13 +113,13 @@ class Storage:
         """The volume that a path is on, and where on it; None where it is on none."""
         if not path.startswith("/") or len(path) > LONGEST_PATH:
             return None
-        path = _normal(path)
+        path = normal_path(path)
         mount = self._mount_of(path)
         name, at = (None, None) if mount is None else (mount.get("name"), mount.get("mountPath"))
         if not isinstance(name, str) or not isinstance(at, str) or mount is None:
             return None
         sub_path = mount.get("subPath")
-        below = path[len(_normal(at).rstrip("/")) :]
+        below = path[len(normal_path(at).rstrip("/")) :]
         return name, f"/{sub_path.strip('/')}{below}" if isinstance(sub_path, str) and sub_path else below
 
     def _url(self, scheme: str, rest: str) -> Place | None:
@@ -147,7 +150,7 @@ class Storage:
         return scheme in self._signs.rooted_schemes and rest[:1] == "/" and rest.strip("/") != ""
 
     def _path(self, path: str, whole: bool) -> Place:
-        path = _normal(path)
+        path = normal_path(path)
         if not whole and self._mounts_below(path):
             return Place("unknown", _PLACEHOLDER)
         mount = self._mount_of(path)
@@ -165,7 +168,7 @@ class Storage:
     def _mounted_by_program(self, path: str) -> Place | None:
         """The place of a path that a program of the container mounts something at: ``gcsfuse bucket /gcs``."""
         if self._by_programs is None:
-            self._by_programs = list(_mounted_in(self._container, self._signs.mounters))
+            self._by_programs = list(mounted_by_programs(self._container, self._signs.mounters))
         for at, shown in self._by_programs:
             if path == at or path.startswith(at.rstrip("/") + "/"):
                 return Place("durable", f"mounted by {shown}")
@@ -176,7 +179,7 @@ class Storage:
 
         Not ``/runs``: no image works in the root folder. Not ``/mnt/data``: a folder ``data`` is in any program's own.
         """
-        first = _normal(path)[1:].partition("/")[0]
+        first = normal_path(path)[1:].partition("/")[0]
         named = not self._signs.mounts.isdisjoint(name_words(first[:MAX_NAME]))
         if not named or path.startswith(".."):
             return None
@@ -252,78 +255,8 @@ class Storage:
         return found or self._view.claimed_volumes.get(name, ("", {}))
 
 
-_MOST_PROGRAMS = 256
-_READ_ONLY = frozenset({"ro", "--read-only", "--ro", "remount", "--bind", "tmpfs", "ramfs"})
-_REMOTE = ("nfs", "cifs", "smb", "ceph", "lustre", "glusterfs", "fuse.")
-ONLY_PLACEHOLDER = re.compile(r"\$\([^)]*\)\Z|\$\{[^}]*\}\Z|\$\w+\Z")
-
-
-def _mounted_in(container: "ContainerView", mounters: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """Where its programs mount something that is elsewhere and may be written to, and which do."""
-    for started in container.started[:_MOST_PROGRAMS]:
-        target = started.target
-        if target is None or target.role != "program":
-            continue
-        words = started.invocation.words[target.at + 1 :][:_MOST_PROGRAMS]
-        if target.name not in mounters and " ".join((target.name, *words[:1])) not in mounters:
-            continue
-        options = {option for word in words for option in word.split(",")}
-        if not _READ_ONLY.isdisjoint(options) or (target.name == "mount" and not _is_remote(words)):
-            continue
-        # The value of an option is no place to mount at.
-        places = [word for word, before in zip(words, ("", *words), strict=False) if before[:2] != "--" or "=" in before]
-        at = next((word for word in reversed(places) if word[:1] == "/" and len(word) <= LONGEST_PATH), None)
-        if at is not None and at.strip("/"):
-            yield _normal(at), target.name
-
-
-def _is_remote(words: tuple[str, ...]) -> bool:
-    """Whether plain ``mount`` is given another machine's disk: ``-t nfs host:/data /data``."""
-    return any(kind.startswith(_REMOTE) for kind in words) or any(
-        ":" in word or word[:2] == "//" for word in words if word[:1] != "-"
-    )
-
-
-def same_place(one: str, other: str) -> bool:
-    """Whether two texts lead to one place, or one of them below the other."""
-    one, other = (text.strip("\"'").rstrip("/*") or "/" for text in (one, other))
-    if one != other and (ONLY_PLACEHOLDER.match(one) or ONLY_PLACEHOLDER.match(other)):
-        return False
-    return one == other or one.startswith(other.rstrip("/") + "/") or other.startswith(one.rstrip("/") + "/")
-
-
 def _is_storage(driver: Any, beginnings: tuple[str, ...]) -> bool:
     if driver in beginnings:
         return True
     words = _NOT_IN_WORDS.split(driver[:MAX_NAME].lower()) if isinstance(driver, str) else []
     return any(word.startswith(beginnings) for word in words)
-
-
-def volumes_of(spec: JsonObject) -> Volumes:
-    """The volumes of a PodSpec."""
-    found: Volumes = {}
-    for volume in members(spec.get("volumes")):
-        name = volume.get("name") if isinstance(volume, dict) else None
-        if isinstance(name, str) and name not in found:
-            # The API server takes a volume without a source for an emptyDir.
-            source = next((key for key in volume if key != "name" and volume[key] is not None), "emptyDir")
-            found[name] = source[:MAX_NAME], mapping(volume.get(source))
-    return found
-
-
-def claimed_volumes(claims: Any) -> Volumes:
-    """The volumes of ``volumeClaimTemplates``."""
-    names = [mapping(mapping(claim).get("metadata")).get("name") for claim in members(claims)]
-    return {name: ("persistentVolumeClaim", {"claimName": name}) for name in names if isinstance(name, str)}
-
-
-def _normal(path: str) -> str:
-    if path[:1] == "/" and path[-1] != "/" and "//" not in path and "/." not in path:
-        return path
-    return "/" + posixpath.normpath("/" + path).lstrip("/")
-
-
-def _before_placeholder(where: str) -> str:
-    """The folders that are known: ``/fsx/${RUN}/x`` gives ``/fsx/``."""
-    cut = min((at for at in (where.find(mark) for mark in ("$", "{{", "<", "%", "__")) if at >= 0), default=len(where))
-    return where[: where.rfind("/", 0, cut) + 1]

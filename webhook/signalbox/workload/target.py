@@ -15,7 +15,13 @@ Role = Literal["script", "module", "program", "code", "shell"]
 
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*+\Z")
 _SCRIPT = (".py", ".sh", ".bash", ".ipynb", ".jl", ".R", ".js", ".pl")
-_FILES = "files"
+_FILES = ("files", "jars")
+_MODULE = ("-m", "--module")
+# The launcher that is told by a class what a jar is to run; of a script the class is only what runs it.
+_TAKES_CLASS = "spark-submit"
+_CLASS = "--class"
+_SCRIPT_OF_ITS = (".py", ".R", ".r")
+_JAR = ".jar"
 _SHELL_SCRIPT = (".sh", ".bash")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 # `ray job submit`: a program with two sub-commands.
@@ -63,13 +69,15 @@ def find_target(invocation: Invocation, signs: CommandSigns) -> Target | None:
         if not searching:
             found = _skip_assignments(words, at)
         else:
-            plain = plain if plain >= at else _plain_program(words, at, signs)
+            plain = plain if plain >= at else _plain_program(words, at, signs, launchers[-1:] == [_TAKES_CLASS])
             found = _next_program(words, at, plain)
         if found is None:
             break
         at = found
         name = program_name(words[at])
-        if words[at] in ("-m", "--module"):
+        if launchers and launchers[-1] == _TAKES_CLASS and words[at].partition("=")[0] == _CLASS:
+            return _of_class(words, at, tuple(launchers), through, signs)
+        if words[at] in _MODULE:
             module = words[at + 1] if at + 1 < len(words) else ""
             if module not in signs.launchers:
                 return Target("module", module, at + 1, tuple(launchers), through)
@@ -85,7 +93,7 @@ def find_target(invocation: Invocation, signs: CommandSigns) -> Target | None:
         elif name in signs.utilities:
             return Target("program", name, at, tuple(launchers), through)
         elif _PYTHON.match(name) or name in signs.interpreters or is_shell(name):
-            target = _interpreted(invocation, at)
+            target = _interpreted(invocation, at, signs)
             if target is None:
                 break
             inner = program_name(target.name)
@@ -114,6 +122,29 @@ def find_target(invocation: Invocation, signs: CommandSigns) -> Target | None:
     return None
 
 
+def _of_class(words: tuple[str, ...], at: int, launchers: tuple[str, ...], through: str, signs: CommandSigns) -> Target:
+    """What ``spark-submit --class com.acme.Train app.jar`` is about: the class, which the jar was handed to, or a script."""
+    _, equals, name = words[at].partition("=")
+    if not equals and at + 1 < len(words):
+        at += 1
+        name = words[at]
+    for index in range(at + 1, len(words)):
+        word = words[index]
+        if word[:1] == "-" or words[index - 1].endswith(_FILES) or not word.endswith((*_SCRIPT_OF_ITS, _JAR)):
+            continue
+        if word.endswith(_SCRIPT_OF_ITS):
+            return Target("script", word, index, launchers, through)
+        through = through or word
+        break
+    return Target("script", _of_java(name, signs), at, launchers, through)
+
+
+def _of_java(name: str, signs: CommandSigns) -> str:
+    """A class without its packages, which are mostly named after whoever wrote it; one of no name with them: a path."""
+    own = name.rpartition(".")[2]
+    return name.replace(".", "/") if own.lower() in signs.generic_scripts else own
+
+
 def _after_wrapper(words: tuple[str, ...], at: int, length: int, name: str, signs: CommandSigns) -> tuple[int, bool]:
     """Where the program a wrapper starts stands, and whether that is only where the search for it begins."""
     wrapper: Wrapper = signs.wrappers[" ".join((name, *words[at + 1 : at + length]))]
@@ -125,7 +156,7 @@ def _after_wrapper(words: tuple[str, ...], at: int, length: int, name: str, sign
         if word == "--":
             return at + 1, False
         if word[:1] == "-" and word != "-":
-            if word in ("-m", "--module") and word not in wrapper.options:
+            if word in _MODULE and word not in wrapper.options:
                 return at, False
             if word in wrapper.options:
                 at += 1
@@ -206,11 +237,11 @@ def _next_program(words: tuple[str, ...], at: int, plain: int) -> int | None:
     return None
 
 
-def _plain_program(words: tuple[str, ...], at: int, signs: CommandSigns) -> int:
-    """The first word from ``at`` on that is a known program, a script, ``-m`` or ``--``; their number if there is none."""
+def _plain_program(words: tuple[str, ...], at: int, signs: CommandSigns, of_class: bool) -> int:
+    """The first word from ``at`` on that is a known program, a script, ``-m``, a class or ``--``; their number if none is."""
     for index in range(at, len(words)):
         word = words[index]
-        if word in ("--", "-m", "--module"):
+        if word == "--" or word in _MODULE or (of_class and word.partition("=")[0] == _CLASS):
             return index
         if word.startswith("-") or _ASSIGNMENT.match(word):
             continue
@@ -227,7 +258,7 @@ def _is_value(word: str) -> bool:
     return not word or word[0].isdigit() or "," in word or ":" in word or word[0] in "^$"
 
 
-def _interpreted(invocation: Invocation, at: int) -> Target | None:
+def _interpreted(invocation: Invocation, at: int, signs: CommandSigns) -> Target | None:
     words = invocation.words
     index = at + 1
     java = program_name(words[at]) == "java"
@@ -249,7 +280,7 @@ def _interpreted(invocation: Invocation, at: int) -> Target | None:
             # `julia -t 8 train.jl`: an option's value.
             index += 1
         elif java:
-            return Target("module", word, index)
+            return Target("script", _of_java(word, signs), index)
         else:
             return Target("script", word, index)
     return Target("code", invocation.document, at) if invocation.document else None

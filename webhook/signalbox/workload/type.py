@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from signalbox.fieldpath import Path, value_at
-from signalbox.workload.answering import probe
 from signalbox.workload.borne_out import called_tuned, tuned
 from signalbox.workload.containers import TOO_LONG, ContainerView
 from signalbox.workload.distributed import is_called_distributed
@@ -26,13 +25,15 @@ if TYPE_CHECKING:
 
 # More of the same says nothing new.
 _MAX_EVIDENCE = 16
+# To copy and to list are that as well.
+_WHATEVER_RUNS = "data-processing"
 
 
 def judge_type(view: "WorkloadView") -> Judgement:
     """One of TYPES, or None where the evidence is thin. The user's label wins."""
-    declared = view.user_label(TYPE_LABEL)
+    declared, path = view.user_label(TYPE_LABEL)
     if declared in TYPES:
-        return Judgement(declared, (Evidence(view.label_path(TYPE_LABEL), declared),), declared=True)
+        return Judgement(declared, (Evidence(path, declared),), declared=True)
     return infer_type(view)
 
 
@@ -58,7 +59,7 @@ def infer_type(view: "WorkloadView") -> Judgement:
         best = _by_reference(view, kind.named_by)
     if best is not None:
         state, evidence = best.saying.says, best.evidence
-    elif (made_for := _meant_for(view)) is not None and _leave_it_open(speakers, view.signs):
+    elif (made_for := _meant_for(view)) is not None and (made_for == _WHATEVER_RUNS or _leave_it_open(speakers, view.signs)):
         state, evidence = made_for, _made_for(view)
     else:
         return Judgement(None, _left_out(speakers), thin=taken_back)
@@ -101,7 +102,7 @@ def _is_served(container: ContainerView, said: Said | None, signs: Signs) -> boo
     """Whether a container plainly serves: by what it runs, or because somebody asks it over HTTP."""
     if container.role != "container" or not container.accelerated or said is None or said.saying.says != "inference":
         return False
-    return said.strength >= Strength.NAMED or probe(container, signs) is not None
+    return said.strength >= Strength.NAMED or container.probe is not None
 
 
 def _order(said: Said) -> tuple[bool, int]:
@@ -151,10 +152,10 @@ def _speakers(view: "WorkloadView") -> list[ContainerView]:
     Beside one with accelerators a helper of the same Pod says nothing; a template without accelerators may be the one
     that starts the run (an MPI launcher).
     """
-    containers = view.containers
+    containers = [container for container in view.containers if container.speaks]
     accelerated = [container for container in containers if container.accelerated]
     if all(container.role == "init" for container in accelerated):
         # What only prepares is not the work by that alone.
-        return list(containers)
+        return containers
     paths = {container.template.path for container in accelerated}
     return accelerated + [container for container in containers if container.template.path not in paths]

@@ -1,8 +1,8 @@
 """What the environment variables of a container say of its work."""
 
-from signalbox.workload.answering import scalar
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.judgement import Evidence
+from signalbox.workload.kinds.kind import scalar
 from signalbox.workload.meaning import meaning_of
 from signalbox.workload.options_say import ordered_by
 from signalbox.workload.programs import starts_what_it_is_told

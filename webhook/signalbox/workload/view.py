@@ -24,9 +24,9 @@ from signalbox.workload.labels import INJECTED_LABELS, QUEUE_LABEL
 from signalbox.workload.lazy import lazy
 from signalbox.workload.mentions import filled_before
 from signalbox.workload.priority import Priority, judge_priority
-from signalbox.workload.queue import scheduler_queue
+from signalbox.workload.queue import find_kueue_queues, find_scheduler_queues, standing_in
 from signalbox.workload.signs import Signs
-from signalbox.workload.storage import Volumes, claimed_volumes, volumes_of
+from signalbox.workload.volumes import Volumes, claimed_volumes, volumes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +82,16 @@ class WorkloadView:
     @property
     def name(self) -> str:
         """metadata.name, else metadata.generateName (``llm-``), else empty."""
+        return self.named[1]
+
+    @property
+    def named(self) -> tuple[Path, str]:
+        """Where its name stands, and the name as ``name`` gives it."""
         for key in ("name", "generateName"):
             value = self.metadata.get(key)
             if isinstance(value, str) and value:
-                return value
-        return ""
+                return ("metadata", key), value
+        return ("metadata", "name"), ""
 
     @lazy
     def labels(self) -> JsonObject:
@@ -98,26 +103,20 @@ class WorkloadView:
         """The object's own annotations."""
         return mapping(self.metadata.get("annotations"))
 
-    def user_label(self, name: str) -> str:
-        """A ``workload.ai/*`` label if it is the user's word: on the object or on a pod template, and not ours."""
+    def user_label(self, name: str) -> tuple[str, Path]:
+        """A ``workload.ai/*`` label if it is the user's word, and where it stands: on the object, else on a pod template.
+
+        Empty where there is none but ours, with the place where one would stand.
+        """
+        path: Path = ("metadata", "labels", name)
         value = self.labels.get(name)
         if isinstance(value, str) and value and name not in self.ours and name not in _recorded_names(self.metadata):
-            return value
+            return value, path
         for template in self.templates:
-            if template.path and name not in _recorded_names(template.metadata):
-                value = mapping(template.metadata.get("labels")).get(name)
-                if isinstance(value, str) and value:
-                    return value
-        return ""
-
-    def label_path(self, name: str) -> Path:
-        """Where the label that ``user_label`` answers with stands."""
-        if name in self.labels and name not in self.ours and name not in _recorded_names(self.metadata):
-            return ("metadata", "labels", name)
-        for template in self.templates:
-            if name in mapping(template.metadata.get("labels")) and name not in _recorded_names(template.metadata):
-                return (*template.path, "metadata", "labels", name)
-        return ("metadata", "labels", name)
+            value = mapping(template.metadata.get("labels")).get(name)
+            if isinstance(value, str) and value and template.path and name not in _recorded_names(template.metadata):
+                return value, (*template.path, *path)
+        return "", path
 
     @lazy
     def owner(self) -> Owner | None:
@@ -169,8 +168,8 @@ class WorkloadView:
 
     @lazy
     def claimed_volumes(self) -> Volumes:
-        """The volumes that are claimed for each Pod (StatefulSet)."""
-        return claimed_volumes(value_at(self.object, self.kind.claims))
+        """The volumes that the controllers claim by templates (of a StatefulSet for each Pod, of a JobSet for all)."""
+        return claimed_volumes(self.object, [template.path for template in self.templates])
 
     @lazy
     def accelerators(self) -> Accelerators:
@@ -212,33 +211,28 @@ class WorkloadView:
         return value if isinstance(value, str) else ""
 
     @lazy
+    def _scheduler_queues(self) -> dict[str, list[Path]]:
+        return find_scheduler_queues(self)
+
+    @property
     def queue(self) -> str:
         """Kueue's queue, else that of another scheduler; empty where there is none."""
-        return self.kueue_queue or scheduler_queue(self.object, self.kind, self.templates)
-
-    def queue_labels(self) -> dict[Path, str]:
-        """Kueue's queue labels wherever in the object they stand, by their paths, the one that counts first."""
-        places: dict[Path, None] = {self.queue_metadata: None, ("metadata",): None}
-        places.update(dict.fromkeys((*template.path, "metadata") for template in self.templates))
-        found = {}
-        for place in places:
-            value = mapping(mapping(value_at(self.object, place)).get("labels")).get(QUEUE_LABEL)
-            if isinstance(value, str) and value:
-                found[(*place, "labels", QUEUE_LABEL)] = value
-        return found
+        return self.kueue_queue or standing_in(self, self._scheduler_queues)
 
     @lazy
-    def queues(self) -> tuple[str, ...]:
-        """Every Kueue queue that is named anywhere in the object, the one that counts first.
+    def kueue_queues(self) -> dict[str, list[Path]]:
+        """Every Kueue queue that is named anywhere in the object, with the paths of its labels, the one that counts first."""
+        return find_kueue_queues(self)
 
-        A label that stands only on a pod template leaves the object unqueued and queues each of its Pods.
-        """
-        found = {self.queue: None} if self.queue else {}
-        for metadata in (self.metadata, *(template.metadata for template in self.templates)):
-            value = mapping(metadata.get("labels")).get(QUEUE_LABEL)
-            if isinstance(value, str) and value:
-                found[value] = None
-        return tuple(found)
+    @lazy
+    def queues(self) -> dict[str, list[Path]]:
+        """Every queue that is named, Kueue's and another scheduler's, and where; the one that counts first."""
+        first, second = self._scheduler_queues, self.kueue_queues
+        if not first:
+            return second
+        if self.kueue_queue:
+            first, second = second, first
+        return {name: [*first.get(name, ()), *second.get(name, ())] for name in (first | second)}
 
     @lazy
     def priority(self) -> Priority:

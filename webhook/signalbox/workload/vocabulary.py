@@ -128,6 +128,12 @@ def _image_words(image: str) -> tuple[list[str], list[str]]:
     return _SEPARATORS.split(host) if host else [], _SEPARATORS.split(path)
 
 
+def image_name(image: str) -> tuple[str, str]:
+    """The last part of an image's repository, and its tag: ``r.io/team/llm:2@sha256:…`` gives llm and 2."""
+    name, _, tag = image.partition("@")[0].rpartition("/")[2].partition(":")
+    return name, tag
+
+
 def name_words(name: str) -> list[str]:
     """The words of a name, lower case: ``Gemma3LLMTrain`` gives gemma, 3, llm, train."""
     if name.islower():

@@ -7,7 +7,7 @@ training, so thin signs of training beside a readiness probe say nothing.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from signalbox.workload.answering import by_port, probe, serves
+from signalbox.workload.answering import by_port, serves
 from signalbox.workload.borne_out import borne_out, called, called_another, each_called, only_looks
 from signalbox.workload.commands_say import by_commands
 from signalbox.workload.containers import TOO_LONG, ContainerView
@@ -64,7 +64,7 @@ def decide(container: ContainerView, view: "WorkloadView") -> Decision:
         return _UNDECIDED
     if container.role == "init":
         return Decision(said, by_name=taken_back)
-    answers = probe(container, signs)
+    answers = container.probe
     # What ends may report its health.
     asked = None if ends else answers
     if said is None and asked is None:
@@ -75,6 +75,9 @@ def decide(container: ContainerView, view: "WorkloadView") -> Decision:
     if said is not None and said.trains and not ends and _is_doubtful(said, container, asked, view):
         decision = _where_doubted(said, container, view, answers)
         return decision._replace(by_name=decision.by_name or taken_back)
+    if _prepares(said) and container.accelerated and not ends:
+        # What fetches a model, is told of it and listens for ever serves it.
+        said = _served(container, view) or said
     if said is not None:
         return Decision(said, by_name=taken_back)
     called_so = borne_out(container, view, ends, asked)
@@ -123,6 +126,15 @@ def _by_holding(
     return next(by_listening(container, view), None) or by_model(container, view), waits is not None
 
 
+def _prepares(said: Said | None) -> bool:
+    return said is not None and said.saying.says == "data-processing" and said.strength is Strength.KNOWN
+
+
+def _served(container: ContainerView, view: "WorkloadView") -> Said | None:
+    """What holding accelerators tells of what is told both of a model and where to listen."""
+    return next(by_listening(container, view), None) if by_model(container, view) is not None else None
+
+
 def weigh(container: ContainerView, view: "WorkloadView") -> Iterator[Heard]:
     """Every sign of a container, the one that decides before all others, if any does; some come twice."""
     said, doubted, _ = decide(container, view)
@@ -168,7 +180,7 @@ def _all(container: ContainerView, view: "WorkloadView") -> Iterator[Heard]:
     if alone is not None:
         yield Heard(alone, _ONE_ALONE)
     if container.accelerated:
-        answers = probe(container, signs)
+        answers = container.probe
         if answers is not None:
             yield Heard(Said(_ANSWERS, answers, Strength.WEAK))
         if not ends:

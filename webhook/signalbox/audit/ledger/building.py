@@ -10,7 +10,7 @@ from signalbox.audit.ledger.redaction import mask, redact
 from signalbox.audit.ledger.waiting import Waiting
 from signalbox.engine.gate import view_of
 from signalbox.finding import Finding, Result
-from signalbox.message import clean
+from signalbox.plain_text import clean
 from signalbox.quantity import Quantity
 from signalbox.review import JsonObject, Request, UserInfo, parse_review
 from signalbox.workload.accelerators import total_by_resource

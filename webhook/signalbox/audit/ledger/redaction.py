@@ -34,6 +34,7 @@ _ENV_KEYS = frozenset(
     {"env", "envs", "envvars", "environment", "extraenv", "extraenvs", "extraenvvars", "environmentvariables"}
 )
 _RUNTIME = "runtimeEnvYAML"
+_GIVEN = ("value", "default")
 _PAYLOADS = {"Secret": ("data", "stringData"), "ConfigMap": ("data", "binaryData")}
 _REFERENCE = re.compile(r"\$(?:\(([A-Za-z_][\w.-]*)\)|\{([A-Za-z_]\w*)|([A-Za-z_]\w*))")
 _MANIFEST = re.compile(r"\A\s*[{\[].*\"kind\"|^kind:\s", re.DOTALL | re.MULTILINE)
@@ -151,11 +152,14 @@ class _Walk:
             self.doubts[_TOO_DEEP] = None
             return {}
         payloads = _PAYLOADS.get(found["kind"], ()) if isinstance(found.get("kind"), str) else ()
-        named_secret = "value" in found and any(_is_secret(found.get(key)) for key in ("name", "key"))
+        given = any(key in found for key in _GIVEN)
+        named_secret = given and any(_is_secret(found.get(key)) for key in ("name", "key"))
         kept: JsonObject = {}
         for key, value in found.items():
             if key == "managedFields":
                 continue
+            if key == "parameters" and isinstance(value, list):
+                self._doubt_parameters(value)
             secret = not labels and (is_secret_name(key) or (within and not is_beside_secret(key)))
             if key in payloads or key == "stringData":
                 kept[key] = self._payload(value)
@@ -172,11 +176,18 @@ class _Walk:
                 self._environments.append((kept[key], value))
             elif key == _RUNTIME and isinstance(value, str):
                 kept[key] = self._runtime(value, kept)
-            elif _is_scalar(value) and not labels and (secret or (key == "value" and named_secret)):
+            elif _is_scalar(value) and not labels and (secret or (key in _GIVEN and named_secret)):
                 kept[self._key(key)] = self.mark(value)
             else:
                 kept[self._key(key)] = self.value(value, depth, secret or within)
         return kept
+
+    def _doubt_parameters(self, parameters: list[Any]) -> None:
+        """Commands refer to the parameters of a workflow by name, also to one that is named like a secret."""
+        for one in map(mapping, parameters):
+            name = one.get("name")
+            if isinstance(name, str) and is_secret_name(name) and any(_is_scalar(one.get(key)) for key in _GIVEN):
+                self.doubts[f"the value of {name[:_LONGEST_VARIABLE]}"] = None
 
     def _key(self, key: str) -> str:
         """Fields have short names; a long one may be an address, or worse."""

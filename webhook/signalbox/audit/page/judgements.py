@@ -7,7 +7,7 @@ from signalbox.audit.result import Seen
 from signalbox.engine import Setup
 from signalbox.engine.gate import view_of
 from signalbox.fieldpath import format_path
-from signalbox.message import clean
+from signalbox.plain_text import clean
 from signalbox.quantity import format_quantity
 from signalbox.review import JsonObject
 from signalbox.workload.judgement import Evidence

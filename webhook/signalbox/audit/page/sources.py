@@ -22,7 +22,7 @@ from signalbox.audit.page.known import Known, Refreshed, TroubleError
 from signalbox.audit.page.settings import LEDGER_SECONDS, PageSettings
 from signalbox.configuration import load_setup, read_setup_files
 from signalbox.engine import Setup
-from signalbox.message import clean
+from signalbox.plain_text import clean
 from signalbox.policy.mode import Mode
 from signalbox.process.logs import Log
 from signalbox.review import JsonObject

@@ -14,7 +14,7 @@ from signalbox.apiserver.error import ApiError
 from signalbox.audit.reports.kinds import ReportKind
 from signalbox.audit.reports.report import DIGEST, MANAGED_BY, SOURCE, build_report, report_name
 from signalbox.audit.result import EVERY_KIND, Subject
-from signalbox.message import clean
+from signalbox.plain_text import clean
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import mapping
 

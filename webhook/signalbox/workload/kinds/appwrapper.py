@@ -7,7 +7,7 @@ are ``spec.resources.GenericItems[].generictemplate`` (codeflare ``multi-cluster
 from collections.abc import Callable, Iterator
 
 from signalbox.cluster.view import ClusterView
-from signalbox.fieldpath import FieldPathError, Path, parse_path, resolve_path, value_at
+from signalbox.fieldpath import FieldPathError, Members, Path, parse_path, resolve_path, value_at
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import Metadata, PodTemplate, WorkloadKind, count, mapping, members, template_at
 from signalbox.workload.kinds.nested import Kinds, completed_in, kind_of, metadata_in, templates_in
@@ -67,13 +67,14 @@ def _components(wrapper: JsonObject) -> Iterator[tuple[Path, JsonObject, str]]:
 
 
 def _declared(wrapper: JsonObject, path: Path, component: JsonObject) -> Iterator[PodTemplate]:
+    known: Members = {}
     for pod_set in members(component.get("podSets")):
         where = mapping(pod_set).get("path")
         if not isinstance(where, str):
             continue
         try:
             steps = parse_path(where)
-            inner = resolve_path(steps, component)
+            inner = resolve_path(steps, component, known)
         except FieldPathError:
             continue
         if isinstance(value_at(component, inner), dict):

@@ -15,6 +15,5 @@ CRON_WORKFLOW = WorkloadKind(
     queue=None,
     priority=((*_SPEC, "podPriorityClassName"),),
     defaulted=False,
-    claims=(*_SPEC, "volumeClaimTemplates"),
     steps=True,
 )

@@ -10,6 +10,7 @@ from typing import Any
 
 from signalbox.fieldpath import Path, value_at
 from signalbox.review import JsonObject
+from signalbox.workload.kinds.gathered import gather
 from signalbox.workload.kinds.kind import (
     Asked,
     Metadata,
@@ -20,6 +21,7 @@ from signalbox.workload.kinds.kind import (
     count,
     inline_at,
     mapping,
+    members,
     product,
     template_at,
 )
@@ -76,7 +78,7 @@ def declared_kind(declaration: Declaration) -> WorkloadKind:
     return WorkloadKind(
         group=declaration.group,
         kind=declaration.kind,
-        templates=lambda obj: (*_templates(obj, declaration), *_flat(obj, declaration)),
+        templates=lambda obj: _all_templates(obj, declaration),
         runs=declaration.runs,
         labelled=lambda obj: _labelled(obj, declaration),
         queue=declaration.queue,
@@ -90,6 +92,14 @@ def declared_kind(declaration: Declaration) -> WorkloadKind:
         type_decides=declaration.type_decides,
         framework=declaration.framework,
     )
+
+
+def _all_templates(obj: JsonObject, declaration: Declaration) -> tuple[PodTemplate, ...]:
+    templates = tuple(_templates(obj, declaration))
+    if declaration.entrypoint is None or not templates:
+        return (*templates, *_flat(obj, declaration, declaration.entrypoint))
+    run = [] if value_at(obj, declaration.entrypoint) is None else [_run_in(obj, declaration.entrypoint, templates)]
+    return (*templates, *run, *_flat(obj, declaration, None))
 
 
 def _templates(obj: JsonObject, declaration: Declaration) -> Iterator[PodTemplate]:
@@ -109,9 +119,9 @@ def _kept(template: PodTemplate) -> PodTemplate:
     return PodTemplate(template.path, template.body, template.pods, template.name, inline=template.inline, writable=False)
 
 
-def _flat(obj: JsonObject, declaration: Declaration) -> Iterator[PodTemplate]:
+def _flat(obj: JsonObject, declaration: Declaration, entrypoint: Steps | None) -> Iterator[PodTemplate]:
     """What stands in no pod template: counts of accelerators, and what is run on them."""
-    path, around, programs = _program(obj, declaration.entrypoint)
+    path, around, programs = _program(obj, entrypoint)
     for accelerators in declaration.accelerators:
         quantity = value_at(obj, accelerators.path)
         if quantity is not None:
@@ -121,6 +131,43 @@ def _flat(obj: JsonObject, declaration: Declaration) -> Iterator[PodTemplate]:
             programs = ()
     if programs:
         yield _virtual(path, around, 0, programs, ())
+
+
+def _run_in(obj: JsonObject, entrypoint: Steps, templates: tuple[PodTemplate, ...]) -> PodTemplate:
+    """What an entrypoint runs in the first container of each template, with the variables and volumes that all of them have."""
+    first = mapping(next(iter(members(templates[0].spec.get("containers"))), None))
+    env, env_paths, same_env = _in_all(templates, "env")
+    mounts, mount_paths, same_mounts = _in_all(templates, "volumeMounts")
+    volumes = [template.spec.get("volumes") for template in templates]
+    same = same_env and same_mounts and all(one == volumes[0] for one in volumes)
+    body = {
+        "image": first.get("image"),
+        "workingDir": first.get("workingDir"),
+        "command": value_at(obj, entrypoint),
+        "env": env,
+        "volumeMounts": mounts,
+    }
+    gathered = {"env": env_paths, "volumeMounts": mount_paths}
+    return PodTemplate(
+        # Not where it stands: accelerators may be counted there, and what is told of volumes is told by this path.
+        entrypoint,
+        {"spec": {"volumes": volumes[0] if same else []}},
+        0,
+        inline=True,
+        virtual=True,
+        writable=False,
+        partial=not same,
+        programs=(Program(entrypoint[:-1], body, command=entrypoint, gathered=gathered),),
+    )
+
+
+def _in_all(templates: tuple[PodTemplate, ...], section: str) -> tuple[list[Any], tuple[Path, ...], bool]:
+    """A list of the first container of each template, where its members stand, and whether it is the same in all: else it is
+    not known in which of them something is run.
+    """
+    lists = [gather((template,), section) for template in templates]
+    same = all(members_of == lists[0][0] for members_of, _ in lists)
+    return (*lists[0], True) if same else ([], (), False)
 
 
 def _program(obj: JsonObject, entrypoint: Steps | None) -> tuple[Path, JsonObject, tuple[Program, ...]]:

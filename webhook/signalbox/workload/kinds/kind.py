@@ -145,8 +145,6 @@ class WorkloadKind:
         a field with the name of an object that says what is run (TrainJob ``runtimeRef.name``), heard where nothing else is.
     framework
         whose kind this is, where nothing else names one.
-    claims
-        where ``volumeClaimTemplates`` stand.
     completed
         the templates with what another object adds to them (TrainJob's runtime), as far as the cluster is known; given the
         object, its namespace and the cluster.
@@ -180,7 +178,6 @@ class WorkloadKind:
     type_decides: bool = False
     named_by: Path | None = None
     framework: str | None = None
-    claims: Path = ("spec", "volumeClaimTemplates")
     completed: Callable[[JsonObject, str, ClusterView], tuple[PodTemplate, ...]] | None = None
     namesake: bool = False
     wraps: "Callable[[JsonObject], WorkloadKind | None] | None" = None
@@ -201,6 +198,11 @@ def mapping(value: Any) -> JsonObject:
 def members(value: Any) -> list[Any]:
     """``value`` if it is a list, else an empty one."""
     return value if type(value) is list else []
+
+
+def scalar(value: Any) -> str:
+    """``value`` as text; a list or mapping, which may be nested too deeply to be shown, as none."""
+    return "" if value is None or isinstance(value, dict | list) else str(value)
 
 
 def count(value: Any, default: int = 1) -> int | None:

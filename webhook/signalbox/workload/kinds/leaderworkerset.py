@@ -46,5 +46,4 @@ LEADER_WORKER_SET = WorkloadKind(
     runs="forever",
     labelled=lambda obj: group_metadata(obj, _SPEC),
     defaulted=False,
-    claims=("spec", "leaderWorkerTemplate", "volumeClaimTemplates"),
 )

@@ -9,13 +9,12 @@ from typing import Any
 from signalbox.fieldpath import Path, value_at
 from signalbox.quantity import is_placeholder
 from signalbox.review import JsonObject
+from signalbox.workload.kinds.gathered import gather
 from signalbox.workload.kinds.kind import Metadata, PodTemplate, Program, count, mapping, members, product, template_at
 from signalbox.workload.kinds.rayruntime import read_runtime
 
 # Kueue's limit of pod sets in a workload, less the head.
 _MOST_GROUPS = 7
-# More than any container has; what is beyond is not read anyway.
-_MOST_GATHERED = 2048
 
 
 def cluster_templates(root: JsonObject, cluster: Path) -> tuple[PodTemplate, ...]:
@@ -69,18 +68,6 @@ def driver(path: Path, text: Any, templates: tuple[PodTemplate, ...], runtime: P
         partial=not templates,
         programs=(Program(path[:-1], body, command=path, gathered={"env": env_paths, "volumeMounts": mount_paths}),),
     )
-
-
-def gather(templates: tuple[PodTemplate, ...], section: str) -> tuple[list[Any], tuple[Path, ...]]:
-    """A list of the first container of each template, put together, and where its members stand."""
-    found: list[Any] = []
-    paths: list[Path] = []
-    for template in templates:
-        for container in members(template.spec.get("containers"))[:1]:
-            listed = members(mapping(container).get(section))[:_MOST_GATHERED]
-            found += listed
-            paths += [(*template.spec_path, "containers", 0, section, index) for index in range(len(listed))]
-    return found, tuple(paths)
 
 
 def _worker_groups(root: JsonObject, cluster: Path) -> Iterator[tuple[Path, JsonObject]]:

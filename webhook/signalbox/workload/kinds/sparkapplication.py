@@ -18,6 +18,11 @@ _ROLES = ("driver", "executor")
 # More than any container, or Pod, has of anything; what is beyond is not read anyway.
 _MOST = 2048
 _Placed = list[tuple[Path, Any]]
+_DYNAMIC = "spark.dynamicAllocation"
+_YES = ("true", True)
+_SCRIPTS = (".py", ".R", ".r")
+_OF_SCRIPTS = ("Python", "R")
+_STARTED = ("initialExecutors", "minExecutors")
 _BATCH_SCHEDULER: Path = ("spec", "batchSchedulerOptions")
 
 
@@ -38,7 +43,7 @@ def _templates(application: JsonObject) -> tuple[PodTemplate, ...]:
     for role, body in _roles(application):
         path: Path = ("spec", role)
         pods = 1 if role == "driver" else _executors(spec, body)
-        plain = PodTemplate(path, {"spec": body}, pods, role, inline=True, asked=_asked((*path, "gpu"), body))
+        plain = PodTemplate(path, {"spec": body}, pods, role, inline=True, asked=_asked(spec, role, body))
         variables = _variables(path, body)
         if body.get("template") or body.get("sidecars"):
             template = mapping(body.get("template"))
@@ -65,16 +70,21 @@ def _templates(application: JsonObject) -> tuple[PodTemplate, ...]:
 
 
 def _program(spec: JsonObject, env: _Placed, mounts: _Placed) -> Program:
-    file = spec.get("mainApplicationFile")
+    file, main_class = spec.get("mainApplicationFile"), spec.get("mainClass")
+    field, command = "mainApplicationFile", [file] if isinstance(file, str) else []
+    # Of a script the class is only what runs it.
+    of_script = spec.get("type") in _OF_SCRIPTS or (command and command[0].endswith(_SCRIPTS))
+    if isinstance(main_class, str) and main_class and not of_script:
+        field, command = "mainClass", ["spark-submit", "--class", main_class, *command]
     body: JsonObject = {
         "image": spec.get("image"),
-        "command": [file] if isinstance(file, str) else None,
+        "command": command or None,
         "args": spec.get("arguments"),
         "env": [variable for _, variable in env],
         "volumeMounts": [mount for _, mount in mounts],
     }
     gathered = {"env": tuple([path for path, _ in env]), "volumeMounts": tuple([path for path, _ in mounts])}
-    return Program(("spec",), body, ("spec", "mainApplicationFile"), ("spec", "arguments"), gathered)
+    return Program(("spec",), body, ("spec", field), ("spec", "arguments"), gathered)
 
 
 def _below(path: Path, template: JsonObject, pod: JsonObject, role: str) -> PodTemplate:
@@ -106,20 +116,29 @@ def _variables(path: Path, role: JsonObject) -> _Placed:
 
 
 def _executors(spec: JsonObject, executor: JsonObject) -> int | None:
-    instances = count(executor.get("instances"))
+    configured = mapping(spec.get("sparkConf"))
+    instances = count(executor.get("instances", configured.get("spark.executor.instances")))
     dynamic = mapping(spec.get("dynamicAllocation"))
+    if not dynamic and configured.get(f"{_DYNAMIC}.enabled") in _YES:
+        dynamic = {"enabled": True} | {field: configured.get(f"{_DYNAMIC}.{field}") for field in _STARTED}
     if dynamic.get("enabled") is not True or instances is None:
         return instances
-    started = [count(dynamic.get(field), default=0) for field in ("initialExecutors", "minExecutors")]
+    started = [count(dynamic.get(field), default=0) for field in _STARTED]
     return max(instances, *[number or 0 for number in started])
 
 
-def _asked(path: Path, role: JsonObject) -> tuple[Asked, ...]:
-    gpu = mapping(role.get("gpu"))
+def _asked(spec: JsonObject, role: str, body: JsonObject) -> tuple[Asked, ...]:
+    """What a role asks for in its field, else by Spark's own settings (Spark "Custom Resource Scheduling")."""
+    gpu = mapping(body.get("gpu"))
     name = gpu.get("name")
-    if not isinstance(name, str) or gpu.get("quantity") is None:
+    if isinstance(name, str) and gpu.get("quantity") is not None:
+        return (Asked(("spec", role, "gpu", "quantity"), name, gpu["quantity"]),)
+    configured = mapping(spec.get("sparkConf"))
+    amount = f"spark.{role}.resource.gpu.amount"
+    vendor = configured.get(f"spark.{role}.resource.gpu.vendor")
+    if not isinstance(vendor, str) or configured.get(amount) is None:
         return ()
-    return (Asked((*path, "quantity"), name, gpu["quantity"]),)
+    return (Asked(("spec", "sparkConf", amount), f"{vendor}/gpu", configured[amount]),)
 
 
 def _labelled(application: JsonObject) -> Metadata:

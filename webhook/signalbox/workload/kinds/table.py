@@ -1,6 +1,7 @@
 """Every kind Signalbox judges, keyed by group and kind. Adding one is a file beside this and a line here."""
 
 from signalbox.workload.kinds.appwrapper import app_wrapper
+from signalbox.workload.kinds.ascendjob import ASCEND_JOB
 from signalbox.workload.kinds.cronjob import CRON_JOB
 from signalbox.workload.kinds.cronworkflow import CRON_WORKFLOW
 from signalbox.workload.kinds.daemonset import DAEMON_SET
@@ -83,6 +84,7 @@ _PLAIN = _by_key(
         TENSORFLOW_ORG_TF_JOB,
         ELASTIC_JOB,
         TORCH_ELASTIC_JOB,
+        ASCEND_JOB,
         HYPERPOD_PYTORCH_JOB,
         RAY_JOB,
         RAY_CLUSTER,

@@ -12,6 +12,7 @@ from signalbox.fieldpath import Path, value_at
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.job import job_pods
 from signalbox.workload.kinds.kind import Asked, PodTemplate, Program, count, mapping, members, product
+from signalbox.workload.volumes import claimed_volumes
 
 _STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 _TRAINER_STEP = "trainer"
@@ -43,7 +44,9 @@ def runtime_templates(
         return ()
     policy = mapping(runtime.spec.get("mlPolicy"))
     whole = any(mapping(value_at(runtime.spec, gang)) for gang in _GANGS)
-    found = (_template(job, policy, one, (*path, _name(one)), trainer, patched) for one in replicated)
+    claimed = claimed_volumes(runtime.spec, [("template", "spec", "replicatedJobs")])
+    shared = [{"name": name, source: body} for name, (source, body) in claimed.items()]
+    found = (_template(job, policy, one, (*path, _name(one)), trainer, patched, shared) for one in replicated)
     return tuple(replace(template, whole=True) for template in found) if whole else tuple(found)
 
 
@@ -57,10 +60,18 @@ def _step(replicated: JsonObject) -> Any:
 
 
 def _template(
-    job: JsonObject, policy: JsonObject, replicated: JsonObject, path: Path, trainer: Path, patched: Patched
+    job: JsonObject,
+    policy: JsonObject,
+    replicated: JsonObject,
+    path: Path,
+    trainer: Path,
+    patched: Patched,
+    shared: list[JsonObject],
 ) -> PodTemplate:
     template = mapping(value_at(replicated, ("template", "spec", "template")))
     spec = mapping(template.get("spec"))
+    if shared:
+        spec = {**spec, "volumes": [*members(spec.get("volumes")), *shared]}
     own = mapping(value_at(job, trainer))
     runs_it = _step(replicated) == _TRAINER_STEP
     as_node = mapping(policy.get("mpi")).get("runLauncherAsNode") is True and _name(replicated) == _NODE

@@ -11,6 +11,7 @@ from typing import Any
 from signalbox.fieldpath import Path, value_at
 from signalbox.review import JsonObject
 from signalbox.workload.kinds.kind import Metadata, PodTemplate, Program, mapping, members
+from signalbox.workload.kinds.workflowparameters import StepParameters
 
 GROUP = "argoproj.io"
 # More than any set of containers shares.
@@ -20,16 +21,28 @@ _RUN_IN = ("container", "script", "containerSet")
 _PLACING = ("nodeSelector", "tolerations", "affinity")
 
 
-def step_templates(root: JsonObject, spec_path: Path) -> tuple[PodTemplate, ...]:
-    """The templates of the workflow spec at ``spec_path`` that make Pods, and what that spec says for those that do not."""
+def step_templates(root: JsonObject, spec_path: Path, given: bool = True) -> tuple[PodTemplate, ...]:
+    """The templates of the workflow spec at ``spec_path`` that make Pods, and what that spec says for those that do not.
+
+    ``given``: the workflow's arguments are those that it is run with.
+    """
     spec = mapping(value_at(root, spec_path))
-    steps = [(index, step) for index, step in enumerate(members(spec.get("templates"))) if _makes_pods(step)]
+    parameters = StepParameters(spec if given else {})
+    listed = enumerate(members(spec.get("templates")))
+    steps = [(index, _filled(step, parameters)) for index, step in listed if _makes_pods(step)]
     volumes = _by_name(members(spec.get("volumes")))
     found = [_template((*spec_path, "templates", index), step, volumes) for index, step in steps]
     shared = {field: spec[field] for field in _PLACING if spec.get(field) and not all(step.get(field) for _, step in steps)}
     if shared:
-        found.append(PodTemplate(spec_path, {"spec": shared}, 0, inline=True, virtual=True, writable=False))
+        whole = parameters.filled(shared, "")
+        found.append(PodTemplate(spec_path, {"spec": whole}, 0, inline=True, virtual=True, writable=False))
     return tuple(found)
+
+
+def _filled(step: JsonObject, parameters: StepParameters) -> JsonObject:
+    name = step.get("name")
+    found: JsonObject = parameters.filled(step, name if isinstance(name, str) else "")
+    return found
 
 
 def step_metadata(spec_path: Path) -> Metadata:

@@ -3,5 +3,9 @@
 from dataclasses import replace
 
 from signalbox.workload.kinds.workflow import WORKFLOW
+from signalbox.workload.kinds.workflowsteps import step_templates
 
-WORKFLOW_TEMPLATE = replace(WORKFLOW, kind="WorkflowTemplate")
+# Whoever runs it gives other arguments, and may run any of its templates by itself.
+WORKFLOW_TEMPLATE = replace(
+    WORKFLOW, kind="WorkflowTemplate", templates=lambda template: step_templates(template, ("spec",), given=False)
+)

@@ -50,7 +50,6 @@ class TeamRow:
     accelerators: float
     refused: int
     more: int
-    more_accelerators: float
     requests: int | None
 
 
@@ -188,7 +187,6 @@ def _team(name: str, found: GroupTally | None, whole: GroupTally | None, refused
         shown.accelerators,
         known.refused,
         known.if_enforced - known.refused,
-        known.if_enforced_accelerators - known.refused_accelerators,
         refused,
     )
 

@@ -10,7 +10,7 @@ Rules = tuple[tuple[Policy, tuple[Rule, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NamespacePolicies:
     """``injecting``: policies that inject. ``judging``, ``judging_early``: those with rules for /validate and for /mutate.
 
     ``asking_for_checkpoints``: the rules of that check.
@@ -22,11 +22,11 @@ class Place:
     asking_for_checkpoints: tuple[tuple[Policy, Rule], ...]
 
 
-def sort_policies(policies: Iterable[Policy]) -> Place:
+def sort_policies(policies: Iterable[Policy]) -> NamespacePolicies:
     """All of these policies, in their order."""
     listed = tuple(policies)
     early = [(policy, tuple(rule for rule in policy.rules if _is_early(rule))) for policy in listed]
-    return Place(
+    return NamespacePolicies(
         injecting=tuple(policy for policy in listed if policy.inject is not None),
         judging=tuple((policy, policy.rules) for policy in listed if policy.rules),
         judging_early=tuple((policy, rules) for policy, rules in early if rules),
