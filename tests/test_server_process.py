@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -112,6 +113,33 @@ def test_it_stops_in_order_when_nobody_reads_its_log(tmp_path: Path) -> None:
     process.stderr.close()
     process.terminate()
     assert process.wait(10) == 0
+
+
+def test_a_worker_hears_that_it_is_to_end_though_its_main_thread_runs_nothing(tmp_path: Path) -> None:
+    program = """
+import os, signal, threading
+from signalbox.server.ending import hear_in_a_thread
+signal.signal(signal.SIGTERM, lambda *_: os._exit(7 if threading.current_thread() is not threading.main_thread() else 8))
+hear_in_a_thread()
+os.kill(os.getpid(), signal.SIGTERM)
+threading.Lock().acquire() and threading.Event().wait()
+"""
+    assert subprocess.run([sys.executable, "-c", program], timeout=20, check=False).returncode == 7
+
+
+def test_a_worker_that_is_told_to_end_twice_answers_what_it_has(tmp_path: Path) -> None:
+    with running(tmp_path) as webhook:
+        worker = int(webhook.judge()["warnings"][0].split()[1])
+        answers: list[int] = []
+        held = threading.Thread(target=lambda: answers.append(webhook.post("/validate", review("u-1", hold="y"))[0]))
+        held.start()
+        wait_for(lambda: list(tmp_path.glob("held-*")))
+        for _ in range(2):
+            os.kill(worker, signal.SIGTERM)
+        (tmp_path / "release").touch()
+        held.join(10)
+        assert answers == [200]
+        wait_for(lambda: not process_runs(worker))
 
 
 def test_readiness_fails_first_and_connections_are_closed_politely(tmp_path: Path) -> None:

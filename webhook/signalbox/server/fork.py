@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 
-_ENDING = (signal.SIGTERM, signal.SIGINT)
+from signalbox.server.ending import ENDING
 
 
 def guard_forks() -> threading.Lock:
@@ -17,11 +17,11 @@ def guard_forks() -> threading.Lock:
 
     def before() -> None:
         quiet.acquire()
-        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
 
     def after() -> None:
         quiet.release()
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
 
     os.register_at_fork(before=before, after_in_parent=after, after_in_child=after)
     return quiet

@@ -153,6 +153,7 @@ def _serve(
     from signalbox.server.app import Context, create_app
     from signalbox.server.body import SlowBodies
     from signalbox.server.cluster_metrics import ClusterMeters
+    from signalbox.server.ending import hear_in_a_thread
     from signalbox.server.fork import guard_forks
     from signalbox.server.lifecycle import Lifecycle
     from signalbox.server.listener import serve_metrics
@@ -181,6 +182,7 @@ def _serve(
     def in_worker() -> "WsgiApp":
         # A group of its own: Ctrl-C in a terminal goes to the main process, which ends the workers in order.
         os.setpgid(0, 0)
+        hear_in_a_thread()
         lifecycle.join()
         for other in (metrics, page_socket):
             if other is not None:
