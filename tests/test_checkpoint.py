@@ -197,6 +197,21 @@ def test_spot_job_whose_model_is_copied_away_only_once_it_is_over_is_refused() -
     assert "this run would start over: what it makes is copied away only once it is over" in found.message
 
 
+def test_a_refusal_tells_a_spot_job_whose_lost_output_is_copied_at_the_end_that_this_is_too_late() -> None:
+    (found,) = _asked(_copied("--output_dir /tmp/out && aws s3 cp /tmp/out s3://b/run/ --recursive")).findings
+    assert "this run would start over: what it makes is copied away only once it is over" in found.message
+    assert [evidence.value for evidence in found.evidence[1:]] == [
+        "--output_dir /tmp/out",
+        "aws s3 cp /tmp/out s3://b/run/ --recursive",
+    ]
+
+
+def test_a_policy_that_takes_a_lost_checkpoint_takes_one_that_is_copied_at_the_end() -> None:
+    rule = "{name: r, check: checkpoint, with: {accept: [durable, ephemeral]}, mode: enforce}"
+    world = setup(policy(f"rules: [{rule}]"))
+    assert judged(world, request(_copied("--output_dir /tmp/out && aws s3 cp /tmp/out s3://b/x --recursive"))).findings == ()
+
+
 def test_spot_job_whose_configuration_may_say_where_it_saves_is_warned_whatever_it_copies_in_the_end() -> None:
     outcome = _asked(_copied("--config run.yaml && aws s3 cp model.pt s3://b/run/"))
     assert outcome.response.allowed

@@ -84,7 +84,7 @@ def run(subject: CheckSubject, parameters: CheckpointParameters) -> list[Problem
         if parameters.unknown == "pass":
             return []
         at_most = Mode.WARN if parameters.unknown == "warn" else Mode.ENFORCE
-    elif ("none" if checkpoint.copied_last else state) in parameters.accept:
+    elif ("none" if checkpoint.copied_last and state == "durable" else state) in parameters.accept:
         return _unread(view, parameters) if state == "durable" and parameters.unread != "pass" else []
     why, evidence = _interruption(view)
     doubt = "may start over" if state == "unknown" else "would start over"

@@ -102,6 +102,7 @@ def _names_of_saving(documents: Sequence[Sequence[CheckpointNameEntry]]) -> Chec
         calls=tuple(sorted(roles["call"] | calls_of.keys())),
         calls_of=calls_of,
         upload_calls=roles.in_order("upload-call"),
+        file_upload_calls=roles.in_order("file-upload-call"),
         asides=roles["aside"],
         copiers=roles["copier"],
         uploaders=roles["uploader"],

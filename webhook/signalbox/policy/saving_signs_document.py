@@ -56,6 +56,7 @@ class CheckpointNameEntry(Entry):
         "read",
         "call",
         "upload-call",
+        "file-upload-call",
         "aside",
         "copier",
         "uploader",

@@ -58,12 +58,13 @@ def infer_checkpoint(view: "WorkloadView") -> Judgement:
         return _NONE
     kept = min((one.kept for one in found), key=BEST.index)
     best = [one for one in found if one.kept == kept]
+    last = [one.seen for one in best if one.last]
     return Judgement(
         kept,
         tuple([one.seen for one in best[:_MAX_EVIDENCE]]),
         finished_only=all(one.finished for one in best),
         saving_off=next((one.seen for one in best if one.off), None),
-        copied_last=best[0].seen if all(one.last for one in best) else None,
+        copied_last=last[-1] if last and (kept == "ephemeral" or len(last) == len(best)) else None,
     )
 
 

@@ -37,9 +37,16 @@ def progress_of(container: ContainerView, view: "WorkloadView", workers: Workers
         found = found if copied is None else [Found(copied[0].kept, copied[1])]
     if view.trains and are(found, "ephemeral", "none"):
         found = list(artifacts_of(container, view.signs)) or found
-    silent = view.trains and are(found, "none") and not told.lost and not unread
-    if silent and (made := copied_after(container, view)) is not None:
-        found = [Found(made[0].kept, made[1], finished=True, last=True)]
+    silent = are(found, "none") and not told.lost and not unread
+    if view.trains and (silent or (told.gone and are(found, "ephemeral", "unknown"))):
+        made = copied_after(container, view, told.gone)
+        if made is not None:
+            if are(found, "ephemeral") and found:
+                # Interrupted on the way it has lost all that it wrote.
+                found = [*found, Found("ephemeral", made[1], last=True)]
+            else:
+                # What cannot be seen may be kept on the way as well.
+                found = [Found(made[0].kept, made[1], finished=True, last=are(found, "none"))]
     if container.mounts and are(found, "ephemeral", "none"):
         linked = linked_elsewhere(container, view, told.lost)
         found = found if linked is None else [Found("unknown", linked)]

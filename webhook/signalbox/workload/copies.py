@@ -30,6 +30,7 @@ _MOST_BEFORE = 256
 _WATCH = frozenset({"--watch", "-w", "--monitor"})
 _AFTER = "copied once the run is over"
 _OTHER_STORES = frozenset({"dataset", "--repo-type=dataset", "space", "--repo-type=space"})
+_ENDPOINT = re.compile(r"https?://")
 _HOW = re.compile(r"-[rRavzpfm]++\Z|--recursive\Z")
 _IN_VAIN = frozenset({"--dryrun", "--dry-run"})
 
@@ -77,8 +78,11 @@ def copied_beside(container: ContainerView, places: list[str], view: "WorkloadVi
     return None
 
 
-def copied_after(container: ContainerView, view: "WorkloadView") -> tuple[Place, Evidence] | None:
-    """Where a model, or what a run has written, is copied to by the same script once it is over; None where nothing is."""
+def copied_after(container: ContainerView, view: "WorkloadView", places: list[str]) -> tuple[Place, Evidence] | None:
+    """Where a model, or what a run has written, is copied to by the same script once it is over; None where nothing is.
+
+    ``places`` are what the run is told to write to: where there are any, what is copied is one of them.
+    """
     trained = next((at for at, said in enumerate(container.said) if said is not None and said.trains), None)
     if trained is None:
         return None
@@ -88,7 +92,10 @@ def copied_after(container: ContainerView, view: "WorkloadView") -> tuple[Place,
     for copy in view.copies:
         if copy.container is container and any(copy.started is started for started in after):
             kept = storage.find(copy.source)
-            made = _is_made(copy.source, signs) and not any(copy.source in word for word in before)
+            if places:
+                made = any(_holds(copy.source, place) for place in places)
+            else:
+                made = _is_made(copy.source, signs) and not any(copy.source in word for word in before)
             if made and "://" not in copy.source and (kept is None or kept.kept in ("ephemeral", "unknown")):
                 return copy.to, _evidence(copy.started, f"{_AFTER}: {copy.to.note}")
     for started in after:
@@ -169,11 +176,17 @@ def _copy(started: Started, container: ContainerView, storage: Storage, view: "W
 
 def _given(words: tuple[str, ...]) -> list[str]:
     """The places that a copier is given; the first of two may be a folder of its own without a sign of one (``out``)."""
-    places = [word for word in words if word[:1] != "-" and _is_place(word)]
+    places = [
+        word
+        for before, word in zip(("", *words), words, strict=False)
+        # Where the store is, no place in it: `--endpoint-url http://minio:9000`.
+        if word[:1] != "-" and _is_place(word) and not (before[:1] == "-" and _ENDPOINT.match(word))
+    ]
     if len(places) != 1:
         return places
     at = words.index(places[0])
-    bare = at == len(words) - 1 and at > 0 and words[at - 1][:1] != "-"
+    last = at == len(words) - 1 or words[at + 1][:1] == "-"
+    bare = last and at > 0 and words[at - 1][:1] != "-"
     # An option may take the word behind it, but for those that only say how.
     if bare and (at < 2 or words[at - 2][:1] != "-" or _HOW.match(words[at - 2])):
         return [words[at - 1], places[0]]

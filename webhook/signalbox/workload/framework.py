@@ -79,7 +79,7 @@ def _of_started(started: Started, signs: Signs) -> _Found | None:
         saying = frameworks.of_command((launcher,)) or frameworks.of_module(launcher)
         best = _lower(best, _found(saying, path, launcher))
     if target.role == "code":
-        for saying, piece in frameworks.of_code(target.name):
+        for saying, piece in frameworks.of_code(started.code):
             best = _lower(best, _found(saying, path, piece))
         return best
     if target.role == "module":

@@ -1,10 +1,11 @@
-"""What a program, script, module or program text is called, and what that says of its work."""
+"""What a program, script or module is called, and what that says of its work."""
 
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from signalbox.fieldpath import Path
+from signalbox.workload.code_says import by_code
 from signalbox.workload.command import program_name
 from signalbox.workload.judgement import TRAINING_TYPES
 from signalbox.workload.naming import Named, read_name
@@ -20,17 +21,6 @@ _SCRIPT = (".py", ".sh")
 _MAX_PACKAGES = 4
 # Scripts of languages for the web: what they are called says little about training.
 _OF_THE_WEB = (".js", ".mjs", ".cjs", ".ts", ".rb", ".php", ".pl")
-# What a program text does in the end: it may load and prepare before it trains, and train before it serves.
-PRECEDENCE_IN_CODE = (
-    "inference",
-    "fine-tuning",
-    "training",
-    "evaluation",
-    "benchmark",
-    "batch-inference",
-    "data-processing",
-    "interactive",
-)
 
 
 class _Name(NamedTuple):
@@ -51,7 +41,7 @@ def by_name_of(started: Started, signs: Signs, accelerated: bool) -> Said | None
     invocation = started.invocation
     path = invocation.field(min(target.at, len(invocation.words) - 1))
     if target.role == "code":
-        return _by_code(started, path, signs, accelerated)
+        return by_code(started, path, signs, accelerated)
     if target.through:
         # What is known speaks for itself, whatever it is handed: `neuron_parallel_compile torchrun train.py`.
         known = signs.types.of_command((program_name(target.through).lower(),))
@@ -65,21 +55,6 @@ def by_name_of(started: Started, signs: Signs, accelerated: bool) -> Said | None
     if target.role == "program" and (target.name in signs.commands.utilities or target.name.startswith("-")):
         return None
     return _by_what_it_is_called(started, target, name, subs, path, signs, accelerated)
-
-
-def _by_code(started: Started, path: Path, signs: Signs, accelerated: bool) -> Said | None:
-    """What the text of a program says."""
-    types, text = signs.types, started.target.name if started.target is not None else ""
-    heard = types.of_code(text)
-    in_code = [one for one in heard if accelerated or not one[0].general]
-    adapted = [(saying, call) for call, saying in types.adapter_calls.items() if call in text]
-    if adapted and (not in_code or any(saying.says in TRAINING_TYPES for saying, _ in heard)):
-        # Where nothing is learnt an adapter may as well be one that a model is asked with.
-        in_code = adapted
-    if not in_code:
-        return None
-    spoken, piece = min(in_code, key=lambda one: PRECEDENCE_IN_CODE.index(one[0].says))
-    return said_by(spoken, path, _code_line(text, piece), started)
 
 
 def _taken_apart(target: Target, signs: Signs) -> _Name:
@@ -257,10 +232,3 @@ def _sub_commands(started: Started) -> tuple[str, ...]:
             break
         found.append(word)
     return tuple(found)
-
-
-def _code_line(code: str, piece: str) -> str:
-    """The line of a program text that holds ``piece``."""
-    at = code.find(piece)
-    end = code.find("\n", at)
-    return code[code.rfind("\n", 0, at) + 1 : end if end >= 0 else len(code)].strip()

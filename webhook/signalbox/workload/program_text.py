@@ -5,14 +5,14 @@ options of that name, calls that save by the first place among their arguments. 
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 
 from signalbox.workload.budget import SAVE_CALL, WORD
 from signalbox.workload.container_paths import LONGEST_PATH
 from signalbox.workload.meaning import Meaning, meaning_below
 from signalbox.workload.signs import Signs
-from signalbox.workload.vocabulary import MAX_NAME, name_words
+from signalbox.workload.vocabulary import MAX_NAME, name_words, option_name
 
 _NAME = r"[A-Za-z_]\w*+"
 # What is put around a path; the first of several parts is where it leads.
@@ -42,7 +42,14 @@ _LOADED = re.compile(rf"(?<!\w)(?:load\w*+|restore|from_pretrained)\(\s*+({_NAME
 _SAVED = re.compile(rf"save\w{{0,32}}+\(({_GIVEN_TO})")
 _RECEIVER = re.compile(rf"({_NAME})\Z")
 _IMPORTS = re.compile(r"^[ \t]*+(?:import|from)[ \t]", re.MULTILINE)
-_ARGUMENT = re.compile(rf"{_TEXT}|(?<![\w.])({_NAME})(?![\w(.=])")
+# `args.out` is an option of its own, and a name that more is put behind leads where that is put.
+_OPTIONS = r"(?:args|opt|opts|options|flags|FLAGS|cli_args|parsed)"
+_ARGUMENT = re.compile(rf"{_TEXT}|(?<![\w.])({_OPTIONS}\.\w++)(?![\w(.=])|(?<![\w.])({_NAME})(?![\w(.=])")
+_GOES_ON = re.compile(r"\s*+[+/]\s*+[rRfF]?[\"']")
+_JOINED = re.compile(r"(?:join|Path)\(\s*+\Z")
+_DEFAULT = re.compile(r"(?:add_argument|option)\(\s*+([^()]{1,512}+)")
+_DECLARED = re.compile(r"[\"']--?([A-Za-z][\w-]*+)[\"']")
+_ITS_DEFAULT = re.compile(rf"(?<!\w)default\s*+=\s*+{_TEXT}")
 _NAMES = re.compile(rf"(?<!\w){_NAME}")
 _FILLED_IN = re.compile(r"\{([^{}]*+)\}")
 _FILE = re.compile(r"\.[A-Za-z]\w{0,11}\Z")
@@ -64,10 +71,13 @@ def cost_of(text: str, signs: Signs) -> int:
     return WORD * assigned + SAVE_CALL * min(sum(map(text.count, signs.checkpoint.calls)), _MOST)
 
 
-def saved_in(text: str, env: Mapping[str, str], signs: Signs) -> Iterator[tuple[Meaning, str, str]]:
+def saved_in(
+    text: str, env: Mapping[str, str], signs: Signs, given: Collection[str] = ()
+) -> Iterator[tuple[Meaning, str, str]]:
     """``(meaning, value, what says so)`` of what a program text says about saving; ``env`` are the variables it may read.
 
-    What says so is no more than that: beside it in its line may stand a secret.
+    ``given`` are the options that the container's programs are given, as ``option_name`` has them: of others the default
+    counts. What says so is no more than that: beside it in its line may stand a secret.
     """
     text = _bare(text)
     for name in signs.checkpoint.switches:
@@ -75,8 +85,8 @@ def saved_in(text: str, env: Mapping[str, str], signs: Signs) -> Iterator[tuple[
             yield _SWITCHED, "false", f"{name}=False"
     only_read = _only_read(text, signs)
     known: dict[str, str] = {}
-    for given in islice(_GIVEN.finditer(text), _MOST):
-        name, *texts = given.groups()
+    for assigned in islice(_GIVEN.finditer(text), _MOST):
+        name, *texts = assigned.groups()
         value = _value(texts, known, env)
         if value is None:
             continue
@@ -94,6 +104,8 @@ def saved_in(text: str, env: Mapping[str, str], signs: Signs) -> Iterator[tuple[
     for call in signs.checkpoint.upload_calls:
         if call in text:
             yield _UPLOADS, "true", call
+    known.update(_defaults(text, given))
+    kept: list[str] = []
     left = _MOST
     for call in signs.checkpoint.calls:
         at = text.find(call)
@@ -107,7 +119,12 @@ def saved_in(text: str, env: Mapping[str, str], signs: Signs) -> Iterator[tuple[
                 only_of = signs.checkpoint.calls_of.get(call)
                 saves = _SAVES if only_of is None else _SAVES._replace(role="output-when-saving", written_by=only_of)
                 yield saves, place, f"{call}…{place})"
+                kept.append(place)
             at = text.find(call, at + len(call))
+    for call in signs.checkpoint.file_upload_calls if kept else ():
+        at = text.find(call)
+        if at >= 0 and any(_is_among(kept, value) for value in _told(_arguments(text, at + len(call)), known)):
+            yield _UPLOADS, "true", call
 
 
 def set_in(text: str, signs: Signs) -> Iterator[tuple[Meaning, str, str]]:
@@ -128,10 +145,16 @@ def set_in(text: str, signs: Signs) -> Iterator[tuple[Meaning, str, str]]:
             yield meaning, value, f"{name}: {value}"
 
 
-def _bare(text: str) -> str:
-    """A text without what is only said to people, and without what its loggers are given."""
+def without_comments(text: str) -> str:
+    """A program text without what is only said to people."""
     if "#" in text or '"""' in text or "'''" in text:
-        text = _COMMENTS.sub(_kept, text)
+        return _COMMENTS.sub(_kept, text)
+    return text
+
+
+def _bare(text: str) -> str:
+    """The same, and without what its loggers are given."""
+    text = without_comments(text)
     return _LOGGERS.sub("Logger(", text) if "Logger(" in text else text
 
 
@@ -197,13 +220,47 @@ def _arguments(text: str, start: int) -> str:
     return text[start : start + _LONGEST_CALL]
 
 
+def _defaults(text: str, given: Collection[str]) -> Iterator[tuple[str, str]]:
+    """``args.NAME`` with its default, of the options that a text declares and nobody gives."""
+    for call in islice(_DEFAULT.finditer(text), _MOST):
+        names, default = _DECLARED.findall(call.group(1)), _ITS_DEFAULT.search(call.group(1))
+        if names and default is not None and not any(option_name(name) in given for name in names):
+            value = default.group(1) if default.group(1) is not None else default.group(2)
+            yield "." + max(names, key=len).replace("-", "_"), value[:MAX_NAME]
+
+
 def _first_place(arguments: str, known: Mapping[str, str]) -> str | None:
+    """Where a call writes by its arguments; a placeholder where a name leads there whose value nothing tells."""
+    return next((value for value in _told(arguments, known) if _is_place(value)), None)
+
+
+def _told(arguments: str, known: Mapping[str, str]) -> Iterator[str]:
+    """The texts among the arguments of a call, and what is known of its names."""
     for argument in islice(_ARGUMENT.finditer(arguments), _MOST_ARGUMENTS):
-        double, single, name = argument.groups()
-        value = known.get(name) if name is not None else _filled(double if double is not None else single or "", known)
-        if value is not None and _is_place(value):
-            return value
-    return None
+        double, single, option, name = argument.groups()
+        if option is not None:
+            dot = option.index(".")
+            yield known.get(option[dot:], f"$({option})")
+        elif name is None:
+            yield _filled(double if double is not None else single or "", known)
+        elif name in known:
+            yield known[name]
+        elif _leads(argument, arguments):
+            yield f"$({name})"
+
+
+def _is_among(kept: list[str], value: str) -> bool:
+    """Whether a file or folder is one that was saved to, or holds one."""
+    value = value.rstrip("/")
+    return value != "" and any(one == value or one.startswith(f"{value}/") for one in kept)
+
+
+def _leads(name: re.Match[str], arguments: str) -> bool:
+    """Whether more is put behind a name: ``out + "/last.pt"``, ``os.path.join(out, "last.pt")``."""
+    return (
+        _GOES_ON.match(arguments, name.end()) is not None
+        or _JOINED.search(arguments, max(0, name.start() - _LONGEST_NAME), name.start()) is not None
+    )
 
 
 def _is_place(value: str) -> bool:

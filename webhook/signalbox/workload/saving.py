@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from signalbox.workload.container_paths import LONGEST_PATH
@@ -24,6 +25,10 @@ _SETTING = re.compile(r"[A-Za-z_][\w.]*+=")
 _A_FILE = Meaning(role="configuration")
 _OFF = Meaning(role="off")
 _ON_THE_WAY = Meaning(role="off-on-the-way")
+# Who gives more options does not mean each of them.
+_MOST_GIVEN = 1024
+# Folders that a script leaves by `pushd` and comes back to.
+_MOST_LEFT = 16
 _WITHOUT_PLACE = ("frequency", "switch", "configuration", "upload", "made-model", "unsaved", "store-type")
 _NO_VARIABLES = ("", "configuration", "output-by-path")
 # Another option than `-c`; what it is given by that name is a configuration all the same.
@@ -97,11 +102,20 @@ def saving_settings(container: "ContainerView", signs: Signs) -> Iterator[Settin
 def _in_text(started: Started, folder: str, container: "ContainerView", signs: Signs) -> Iterator[Setting]:
     """What the text of a program says, or of a file that is written."""
     target, document = started.target, started.invocation.document
-    if target is not None and target.role == "code":
-        yield from _of_text(saved_in(target.name, container.env, signs), started, folder)
-    elif document:
-        yield from _of_text(saved_in(document, container.env, signs), started, folder)
+    is_code = target is not None and target.role == "code"
+    text = target.name if target is not None and is_code else document
+    if text:
+        yield from _of_text(saved_in(text, container.env, signs, _options_given(text, container)), started, folder)
+    if document and not is_code:
         yield from _of_text(set_in(document, signs), started, folder)
+
+
+def _options_given(text: str, container: "ContainerView") -> set[str]:
+    """The options that any program is given, where a text declares some: it may be the program that is given them."""
+    if "default" not in text:
+        return set()
+    words = islice((word for started in container.started for word in started.invocation.words), _MOST_GIVEN)
+    return {option_name(word.partition("=")[0][:MAX_NAME]) for word in words if word[:1] == "-"}
 
 
 def _turned_off(
@@ -222,12 +236,18 @@ def _that_may_train(container: "ContainerView", signs: Signs) -> Iterator[tuple[
     A tool that is fed a text writes it to a file (``cat > train.py <<EOF``): a program, or the configuration of one.
     """
     folder = ""
+    left: list[str] = []
     for started, said in zip(container.started, container.said, strict=True):
         target = started.target
         words = started.invocation.words
-        if words[0] == "cd" and len(words) > 1:
+        if words[0] in ("cd", "pushd") and len(words) > 1:
+            if words[0] == "pushd" and len(left) < _MOST_LEFT:
+                left.append(folder)
             folder = words[1] if words[1].startswith("/") else f"{folder}/{words[1]}" if folder else ""
             folder = folder[:LONGEST_PATH]
+            continue
+        if words[0] == "popd":
+            folder = left.pop() if left else ""
             continue
         if target is not None and words[0] not in _ASSIGNS:
             if target.role == "program" and target.name in signs.commands.utilities and not started.invocation.document:

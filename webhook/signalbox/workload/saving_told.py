@@ -92,6 +92,8 @@ class Told:
         self.model_folders: list[ModelFolder] = []
         # Places that are gone with the Pod, as the program would find them.
         self.lost: list[str] = []
+        # Those and such as cannot be seen, as they are written.
+        self.gone: list[str] = []
         self.unread: list[Found] = []
         self._find: Find | None = None
         schemes = view.signs.checkpoint.schemes - view.signs.checkpoint.rooted_schemes
@@ -167,6 +169,8 @@ class Told:
         if role == "place" and is_of_a_model(value, signs):
             self.models.append(found)
             return
+        if place.kept in ("ephemeral", "unknown") and len(self.gone) < MOST:
+            self.gone.append(value)
         if place.kept == "ephemeral" and len(self.lost) < MOST:
             self.lost.append(value if value[:1] == "/" or not folder else f"{folder}/{value}")
         if meaning.root and not written and not is_for_runs(value, signs):

@@ -8,7 +8,7 @@ import orjson
 from signalbox.workload.budget import WORD
 from signalbox.workload.command import Invocation
 from signalbox.workload.meaning import Meaning, meaning_below, meaning_of
-from signalbox.workload.program_text import cost_of
+from signalbox.workload.program_text import cost_of, without_comments
 from signalbox.workload.signs import Signs
 from signalbox.workload.target import Target
 from signalbox.workload.vocabulary import MAX_NAME, name_words
@@ -42,7 +42,7 @@ class Started:
     container's own program to start it.
     """
 
-    __slots__ = ("_options", "_signs", "invocation", "target", "told", "whole")
+    __slots__ = ("_code", "_options", "_signs", "invocation", "target", "told", "whole")
 
     def __init__(
         self, invocation: Invocation, target: Target | None, signs: Signs, whole: bool = True, told: bool = False
@@ -53,11 +53,20 @@ class Started:
         self.told = told
         self._signs = signs
         self._options: tuple[Option, ...] | None = None
+        self._code: str | None = None
 
     @property
     def at(self) -> int:
         """The index of the word it is about; the words before it are a launcher's."""
         return self.target.at if self.target is not None else 0
+
+    @property
+    def code(self) -> str:
+        """The text of a program that it is given, without what is only said to people; empty where it is none."""
+        if self._code is None:
+            is_code = self.target is not None and self.target.role == "code"
+            self._code = without_comments(self.target.name) if self.target is not None and is_code else ""
+        return self._code
 
     @property
     def options(self) -> tuple[Option, ...]:
