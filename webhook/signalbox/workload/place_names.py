@@ -24,6 +24,14 @@ def is_of_another(value: str, signs: Signs) -> bool:
     return not (known.mounts_never | known.mounts_of_data | known.asides).isdisjoint(words)
 
 
+def is_called_after_models(bucket: str, signs: Signs) -> bool:
+    """Whether a bucket is for models or what runs write: ``churn-models``, ``s3://ml-checkpoints``, and no ``models-cache``."""
+    known = signs.checkpoint
+    words = name_words(bucket[:MAX_NAME].partition("://")[2] or bucket[:MAX_NAME])
+    of_runs = not (known.models | known.subjects | known.mounts).isdisjoint(words)
+    return of_runs and (known.mounts_never | known.mounts_of_data | known.used_models | known.owners).isdisjoint(words)
+
+
 def is_its_model(name: str, path: str, signs: Signs) -> bool:
     """Whether a file may hold the model that its option is named for: ``CHURN_MODEL_PATH=/models/churn.pkl``."""
     known = signs.checkpoint

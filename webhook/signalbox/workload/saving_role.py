@@ -20,6 +20,7 @@ Role = Literal[
     "output-if-no-other",
     "model-of-a-name",
     "model-read-or-put",
+    "bucket-of-a-name",
     "switch",
     "frequency",
     "configuration",
@@ -49,7 +50,6 @@ def role_of(name: str, whole: str, last: str, signs: CheckpointSigns) -> tuple[R
         return role, False
     if not signs.never.isdisjoint(words):
         return "", False
-    # `s3` is one word here.
     role = _of_a_model(whole.replace(".", "_").split("_"), signs)
     return role, role != ""
 
@@ -87,8 +87,13 @@ def _listed(name: str, words: list[str], whole: str, last: str, signs: Checkpoin
         return "output-when-named" if words and words[-1] in signs.folders else "output-when-saving"
     if whole in signs.outputs_if_no_other or last in signs.outputs_if_no_other:
         return "output-if-no-other"
-    if of_output := _of_output(whole.replace(".", "_").split("_"), signs):
+    # `s3` is one word here.
+    parts = whole.replace(".", "_").split("_")
+    if of_output := _of_output(parts, signs):
         return of_output
+    if not signs.buckets.isdisjoint(parts) and (signs.buckets | signs.places | signs.own | _NAME).issuperset(parts):
+        # `S3_BUCKET=churn-models`
+        return "bucket-of-a-name"
     return "output-by-path" if spelled and whole in signs.outputs_by_path else ""
 
 

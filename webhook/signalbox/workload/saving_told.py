@@ -8,6 +8,7 @@ from signalbox.workload.containers import ContainerView
 from signalbox.workload.judgement import Evidence
 from signalbox.workload.place_names import (
     IS_FILE,
+    is_called_after_models,
     is_for_runs,
     is_its_model,
     is_named_for_checkpoints,
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 MOST = 16
 _WHEN_SAVING = ("output-when-saving", "output-when-named", "output-when-made")
 _IF_NO_OTHER = ("output-by-path", "output-if-no-other")
-_OF_A_MODEL = ("model-of-a-name", "model-read-or-put")
+_OF_A_MODEL = ("model-of-a-name", "model-read-or-put", "bucket-of-a-name")
+_BUCKETS = ("bucket", "bucket-of-a-name")
 MAY_SAVE = "a folder that outlives the Pod; nothing says that progress is saved there"
 _MAY_BE_READ = "a file of a model, which may as well be one that is read"
 _KEPT_ELSEWHERE = "its checkpoints are said to go to a place that is lost with the Pod"
@@ -128,7 +130,7 @@ class Told:
             self.unread.append(Found("unknown", Evidence(seen.path, seen.value, _UNSEEN_FILE)))
         elif role not in ("store-type", "unsaved"):
             # A bucket is mostly given by its bare name.
-            bucket = (role == "bucket" and "/" not in value) or self._is_in_a_bucket(name, value)
+            bucket = (role in _BUCKETS and "/" not in value) or self._is_in_a_bucket(name, value)
             place = Place("durable", "object store") if bucket else self.find(value, folder)
             if place is not None:
                 self._sort_in(setting, place)
@@ -212,7 +214,9 @@ class Told:
             if len(self.weak) < MOST and IS_FILE.search(value) is None:
                 read = self.tunes and not self._is_in_a_bucket(setting.name, value)
                 self.weak.append((found.doubted(MAY_SAVE) if read else found, value))
-        elif role == "model-read-or-put" and len(self.model_places) < MOST:
+        elif role == "bucket-of-a-name" and not is_called_after_models(value, signs):
+            return
+        elif role in ("model-read-or-put", "bucket-of-a-name") and len(self.model_places) < MOST:
             self.model_places.append((found.of_a_finished_model(), value))
         elif role == "model-of-a-name" and len(self.model_folders) < MOST and is_its_model(setting.name, value, signs):
             self.model_folders.append(ModelFolder(place, found.seen, value.rpartition("/")[0], made=False, by_words=True))
