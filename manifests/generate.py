@@ -146,6 +146,11 @@ PLACES: dict[tuple[str, str], tuple[str, ...]] = {
     # A machine type stands for its accelerators.
     ("kaito.sh", "Workspace"): (f"[o]{_MACHINE}.map(r, [{_GPU}])",),
     ("kaito.sh", "InferenceSet"): (f"{_SPEC}.map(s, s.?template.orValue(null)){_MACHINE}.map(r, [{_GPU}])",),
+    # GPUs by number alone.
+    ("kaiwo.silogen.ai", "KaiwoService"): (
+        f"{_SPEC}.map(s, [s.?gpus.orValue(null), s.?gpusPerReplica.orValue(null), s.?gpuResources.orValue(null)]"
+        f".filter(q, q != null).map(q, {_GPU}))",
+    ),
     ("argoproj.io", "Workflow"): _steps(_SPEC),
     ("argoproj.io", "WorkflowTemplate"): _steps(_SPEC),
     ("argoproj.io", "CronWorkflow"): (

@@ -81,6 +81,7 @@ def test_kinds_made_to_serve_or_to_be_sat_at_are_not_closed_by_their_kind(genera
         "InferenceService.serving.kserve.io",
         "InferenceService.serving.kubeflow.org",
         "InferenceSet.kaito.sh",
+        "KaiwoService.kaiwo.silogen.ai",
         "LLMInferenceService.serving.kserve.io",
         "MarsJob.training.kubedl.io",
         "NIMService.apps.nvidia.com",

@@ -10,7 +10,8 @@ from signalbox.workload.kinds.kind import Asked, PodTemplate, Program, WorkloadK
 _SPEC: Path = ("spec",)
 
 
-def _templates(job: JsonObject) -> tuple[PodTemplate, ...]:
+def described_templates(job: JsonObject) -> tuple[PodTemplate, ...]:
+    """The Pods of what is described by a number of GPUs, an image and an entrypoint."""
     spec = mapping(job.get("spec"))
     # Later versions hold both in one field of their own.
     resources = mapping(spec.get("gpuResources"))
@@ -32,7 +33,7 @@ def _templates(job: JsonObject) -> tuple[PodTemplate, ...]:
 KAIWO_JOB = WorkloadKind(
     group="kaiwo.silogen.ai",
     kind="KaiwoJob",
-    templates=_templates,
+    templates=described_templates,
     runs="once",
     labelled=lambda job: (),
     queue=None,

@@ -17,6 +17,7 @@ from signalbox.workload.kinds.job import JOB
 from signalbox.workload.kinds.jobset import JOB_SET
 from signalbox.workload.kinds.kaito import KAITO_INFERENCE_SET, KAITO_WORKSPACE
 from signalbox.workload.kinds.kaiwojob import KAIWO_JOB
+from signalbox.workload.kinds.kaiwoservice import KAIWO_SERVICE
 from signalbox.workload.kinds.kfservinginferenceservice import KFSERVING_INFERENCE_SERVICE
 from signalbox.workload.kinds.kind import WorkloadKind
 from signalbox.workload.kinds.kubedl import KUBEDL_KINDS
@@ -104,6 +105,7 @@ _PLAIN = _by_key(
         KAITO_WORKSPACE,
         KAITO_INFERENCE_SET,
         KAIWO_JOB,
+        KAIWO_SERVICE,
         RUNAI_JOB,
         PATHWAYS_JOB,
         WORKFLOW,
