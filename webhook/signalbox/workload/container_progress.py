@@ -15,7 +15,7 @@ from signalbox.workload.links import linked_elsewhere
 from signalbox.workload.mentions import Mentions
 from signalbox.workload.named_mounts import artifacts_of, is_for_a_model, named_mounts
 from signalbox.workload.places import Found, Workers
-from signalbox.workload.saving import guessed_settings
+from signalbox.workload.saving import guessed_settings, guessed_variables
 from signalbox.workload.saving_role import IS_PLACE
 from signalbox.workload.saving_told import MAY_SAVE, MOST, Told, are, is_of_a_variable
 
@@ -109,11 +109,16 @@ def _is_read(found: Found, value: str, container: ContainerView, mentions: Menti
 
 
 def _guessed(told: Told) -> list[Found]:
-    """Folders for checkpoints that options lead to which are not known."""
+    """Folders for checkpoints that options lead to which are not known, and folders for output that variables do."""
     guessed: list[Found] = []
     for value, folder, seen in islice(guessed_settings(told.container, told.view.signs), MOST):
         place = told.find(value, folder)
         if place is not None:
+            guessed.append(Found(place.kept, Evidence(seen.path, seen.value, place.note)))
+    for value, seen in islice(guessed_variables(told.container, told.view.signs), MOST):
+        place = told.find(value, "")
+        # A folder that is gone with the Pod is one for something else.
+        if place is not None and place.kept == "durable":
             guessed.append(Found(place.kept, Evidence(seen.path, seen.value, place.note)))
     return guessed
 

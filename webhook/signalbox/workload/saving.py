@@ -27,6 +27,8 @@ _OFF = Meaning(role="off")
 _ON_THE_WAY = Meaning(role="off-on-the-way")
 # Who gives more options does not mean each of them.
 _MOST_GIVEN = 1024
+# Variables of the system's own folders: `HF_HOME`, `RAY_TMPDIR`.
+_OF_THE_SYSTEM = frozenset({"home", "tmp", "tmpdir", "temp"})
 # Folders that a script leaves by `pushd` and comes back to.
 _MOST_LEFT = 16
 _WITHOUT_PLACE = ("frequency", "switch", "configuration", "upload", "made-model", "unsaved", "store-type")
@@ -168,7 +170,7 @@ def _after_its_name(name: str, container: "ContainerView", signs: Signs) -> Mean
     """What a variable means that begins with the name of the script that trains: ``BIG_T5_OUTPUT_DIR`` of ``big_t5_sft.py``."""
     before, output, after = name[:MAX_NAME].partition(_OUTPUT)
     own, known = before.lower().split("_"), signs.checkpoint
-    read = known.never | known.never_around | known.reads | known.mounts_never | known.mounts_of_data
+    read = known.never | known.never_around | known.reads | known.mounts_never | known.mounts_of_data | _OF_THE_SYSTEM
     if not read.isdisjoint(own):
         return None
     meaning = meaning_of(f"{output}{after}".lstrip("_"), signs)
@@ -220,6 +222,26 @@ def guessed_settings(container: "ContainerView", signs: Signs) -> Iterator[tuple
             named = name_words(name[:MAX_NAME])
             if (known.never | known.reads).isdisjoint(named) and not holds_any(named, known.owners):
                 yield value, folder, Evidence(started.invocation.field(at), word if equals else f"{name} {value}")
+
+
+def guessed_variables(container: "ContainerView", signs: Signs) -> Iterator[tuple[str, Evidence]]:
+    """``(value, evidence)`` of variables that are not known, and whose value is a folder that is named for what runs write:
+    ``PROJECT_PREFIX=/data/exp/``. None of them says that it is read.
+    """
+    known = signs.checkpoint
+    read = known.never | known.never_around | known.reads | known.mounts_never | known.mounts_of_data | _OF_THE_SYSTEM
+    for index, name, _ in container.variables:
+        value = container.env.get(name, "")
+        if value[:1] != "/" or len(value) > MAX_NAME:
+            continue
+        folder = value.rstrip("/").rpartition("/")[2]
+        words = name_words(folder)
+        if "." in folder or known.mounts.isdisjoint(words) or not known.mounts_never.isdisjoint(words):
+            continue
+        meaning, named = meaning_of(name, signs), name_words(name[:MAX_NAME])
+        told = meaning is not None and (meaning.role or meaning.reads_back)
+        if not told and read.isdisjoint(named) and not holds_any(named, known.owners):
+            yield value, Evidence(container.place("env", index), f"{name}={value}")
 
 
 def _is_folder_for_checkpoints(value: str, signs: CheckpointSigns) -> bool:
