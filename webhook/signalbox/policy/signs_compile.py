@@ -173,6 +173,7 @@ def _vocabulary(entries: Sequence[tuple[str, VocabularyEntry]]) -> Vocabulary:
                 (vocabulary.hints, map(option_name, entry.hints)),
                 (vocabulary.bases, map(option_name, entry.bases)),
                 (vocabulary.pairs, map(option_name, entry.pairs)),
+                (vocabulary.besides, entry.besides),
                 (vocabulary.adapters, (option_name(name) for name in entry.adapters if name[-1] != "(")),
                 (vocabulary.adapter_calls, (name for name in entry.adapters if name[-1] == "(")),
             ]

@@ -157,7 +157,8 @@ class TypeEntry(VocabularyEntry):
     """What speaks for one type. Earlier entries are more specific: they win over later ones.
 
     ``switches`` turn one of a program's works on. ``hints`` bear out a name of training, ``pairs`` say training two together.
-    What trains is fine-tuning with one of ``bases``, which name the model to begin with, or of ``adapters``.
+    What trains is fine-tuning with one of ``bases``, which name the model to begin with, or of ``adapters``. ``besides`` are
+    pieces of a program text that training has as well, and that speak only where nothing else does.
     """
 
     type: SignedType
@@ -166,6 +167,7 @@ class TypeEntry(VocabularyEntry):
     pairs: list[Name] = []
     bases: list[Name] = []
     adapters: list[Name] = []
+    besides: list[Name] = []
 
     @field_validator("hints", "pairs")
     @classmethod

@@ -1,12 +1,13 @@
 """What the text of a program says of its work (``python -c``, a here-document): by what it imports and calls.
 
-A call that is known speaks for itself. Where none is, or none but what training does beside (``.predict(``), the functions
-that are called by a name of their own speak like the name of a script would: of training only orders (``train_model()``).
+A call that is known speaks for itself. What training does beside (``.predict(``), and the functions that are called by an
+order to train (``train_model()``), are heard last: where neither the rest of the container nor its kind says anything.
 """
 
 import re
 from collections.abc import Iterator
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from signalbox.fieldpath import Path
 from signalbox.workload.judgement import TRAINING_TYPES
@@ -15,6 +16,9 @@ from signalbox.workload.said import Said, Strength, said_by
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Started
 from signalbox.workload.vocabulary import MAX_NAME, Saying, name_words
+
+if TYPE_CHECKING:
+    from signalbox.workload.containers import ContainerView
 
 # What a program text does in the end: it may load and prepare before it trains, and train before it serves.
 PRECEDENCE_IN_CODE = (
@@ -27,56 +31,93 @@ PRECEDENCE_IN_CODE = (
     "data-processing",
     "interactive",
 )
-# What a run does beside training as well: it scores and predicts.
-_ALSO_OF_TRAINING = frozenset({"evaluation", "batch-inference", "data-processing"})
 _CALLED = re.compile(r"(?<![\w.])([A-Za-z_]\w*+)\(")
+_NAMES = re.compile(r"(?<!\w)[A-Za-z_]\w*+")
 _DEFINED = re.compile(r"(?:def|class)[ \t]++([A-Za-z_]\w*+)")
+_TEXTS = re.compile(r"\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?")
+# What a text is written for that only says what others are to run, and when.
+_SUBMITS = re.compile(
+    r"(?:^|[;\n])[ \t]*+(?:import|from)[ \t]++"
+    r"(?:kfp|airflow|zenml|clearml|dagster|prefect|metaflow|flytekit|luigi|celery|rq|kubernetes|sagemaker|azureml|vertexai)\b"
+)
+# Words of a name that speak of learning; what scores or predicts with one of them beside it may have learnt first.
+_LEARNS = frozenset(
+    {"train", "training", "trainer", "fit", "learn", "learner", "tune", "finetune", "backward", "optimizer", "epoch", "epochs"}
+    | {"gradient", "automl", "update", "search", "runner", "step"}
+)
+_MADE = re.compile(r"(?<![\w.])([A-Za-z_]\w*+)[ \t]*+=[ \t]*+([A-Za-z_][\w.]*+)\(")
+_MOST_TRAINERS = 64
 # Who calls more functions than that does not say by them what it is about.
-_MOST_CALLS = 128
+_MOST_NAMES = 512
 
 
 def by_code(started: Started, path: Path, signs: Signs, accelerated: bool) -> Said | None:
-    """The type that a program text speaks for; ``path`` is the field it stands in."""
+    """The type that the known calls of a program text speak for; ``path`` is the field it stands in."""
     types, text = signs.types, started.code
-    heard = types.of_code(text)
+    heard = types.of_code(_with_trainers_named(text))
     in_code = [one for one in heard if accelerated or not one[0].general]
     adapted = [(saying, call) for call, saying in types.adapter_calls.items() if call in text]
     if adapted and (not in_code or any(saying.says in TRAINING_TYPES for saying, _ in heard)):
         # Where nothing is learnt an adapter may as well be one that a model is asked with.
         in_code = adapted
-    best = min(in_code, key=lambda one: PRECEDENCE_IN_CODE.index(one[0].says), default=None)
-    if best is None or best[0].says in _ALSO_OF_TRAINING:
-        called = list(_called(text, signs, accelerated))
-        trained = next((one for one in called if one[0].says in TRAINING_TYPES), None)
-        if trained is not None or best is None:
-            best = trained or min(called, key=lambda one: PRECEDENCE_IN_CODE.index(one[0].says), default=None)
-            return None if best is None else said_by(best[0], path, _line(text, best[1]), started, Strength.WEAK)
-        if best[0].says == "evaluation" and _may_learn(text, signs):
-            return None
-    return said_by(best[0], path, _line(text, best[1]), started)
+    if not in_code:
+        return None
+    spoken, piece = min(in_code, key=lambda one: PRECEDENCE_IN_CODE.index(one[0].says))
+    return said_by(spoken, path, _line(text, piece), started)
 
 
-def _called(text: str, signs: Signs, accelerated: bool) -> Iterator[tuple[Saying, str]]:
-    """What the functions are called for that a text calls and does not define, each with the piece that says it."""
+def _with_trainers_named(text: str) -> str:
+    """A text in which what was made by a class of trainers is called by the name for one: ``t = Trainer(…)``, ``t.train()``."""
+    if "Trainer(" not in text:
+        return text
+    for name, made_by in islice(_MADE.findall(text), _MOST_TRAINERS):
+        if made_by.endswith("Trainer"):
+            text = text.replace(f"{name}.train(", "trainer.train(")
+    return text
+
+
+def beside_in_code(container: "ContainerView", signs: Signs) -> Said | None:
+    """What the texts of a container's programs do that training does as well, or order by a name of their own."""
+    for started in container.started:
+        text = started.code
+        if not text or not (container.may_hold or signs.frameworks.of_code(text)):
+            continue
+        path = started.invocation.field(started.at)
+        bare = _TEXTS.sub('""', text)
+        if (ordered := _ordered(bare, signs)) is not None:
+            saying, piece = ordered
+            return said_by(saying, path, _line(text, piece), started, Strength.CALLED)
+        found = [(saying, piece) for piece, saying in signs.types.besides.items() if piece in bare]
+        if found and not _may_learn(bare):
+            saying, piece = min(found, key=lambda one: PRECEDENCE_IN_CODE.index(one[0].says))
+            return said_by(saying, path, _line(text, piece), started, Strength.WEAK)
+    return None
+
+
+def _ordered(text: str, signs: Signs) -> tuple[Saying, str] | None:
+    """The order to train that a text gives to a function which it does not define: ``train_model()``."""
+    if _SUBMITS.search(text):
+        return None
     defined = set(_DEFINED.findall(text))
-    for found in islice(_CALLED.finditer(text), _MOST_CALLS):
-        name = found.group(1)
-        if name in defined or len(name) > MAX_NAME or name[:1].isupper():
-            continue
+    for name in _called(text):
         by_name = read_name(name, signs)
-        saying = by_name.saying if accelerated else by_name.plain
-        if by_name.ordered is not None and (by_name.order or name_words(name)[-1] in signs.checkpoint.models):
-            saying = by_name.ordered
-        elif saying is None or saying.general or saying.says in TRAINING_TYPES or by_name.look:
-            continue
-        yield saying, found.group()
+        saying = by_name.ordered
+        whole = by_name.order or name_words(name)[-1:] == ["model"]
+        if saying is not None and not saying.general and whole and name not in defined and not by_name.look:
+            return saying, f"{name}("
+    return None
 
 
-def _may_learn(text: str, signs: Signs) -> bool:
-    """Whether anything that a text defines or calls is named for training: it scores what it has learnt then."""
-    names = {found.group(1) for found in islice(_CALLED.finditer(text), _MOST_CALLS)}
-    names.update(found.group(1) for found in islice(_DEFINED.finditer(text), _MOST_CALLS))
-    return any(not signs.names.orders.isdisjoint(name_words(name[:MAX_NAME])) for name in names)
+def _called(text: str) -> Iterator[str]:
+    for found in islice(_CALLED.finditer(text), _MOST_NAMES):
+        if len(found.group(1)) <= MAX_NAME:
+            yield found.group(1)
+
+
+def _may_learn(text: str) -> bool:
+    """Whether anything in a text is named for learning: it scores what it has learnt then."""
+    names = {found.group() for found in islice(_NAMES.finditer(text), _MOST_NAMES)}
+    return any(not _LEARNS.isdisjoint(name_words(name[:MAX_NAME])) for name in names)
 
 
 def _line(code: str, piece: str) -> str:

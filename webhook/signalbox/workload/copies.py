@@ -180,7 +180,7 @@ def _given(words: tuple[str, ...]) -> list[str]:
         word
         for before, word in zip(("", *words), words, strict=False)
         # Where the store is, no place in it: `--endpoint-url http://minio:9000`.
-        if word[:1] != "-" and _is_place(word) and not (before[:1] == "-" and _ENDPOINT.match(word))
+        if word[:1] != "-" and _is_place(word) and not ("endpoint" in before and before[:1] == "-" and _ENDPOINT.match(word))
     ]
     if len(places) != 1:
         return places

@@ -13,7 +13,7 @@ from signalbox.workload.judgement import Evidence, Judgement
 from signalbox.workload.labels import FRAMEWORK_LABEL
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Started
-from signalbox.workload.vocabulary import MAX_NAME, Saying, option_name
+from signalbox.workload.vocabulary import MAX_NAME, Saying, name_words, option_name
 
 if TYPE_CHECKING:
     from signalbox.fieldpath import Path
@@ -66,7 +66,7 @@ def _of_container(container: ContainerView, signs: Signs) -> _Found | None:
         if saying is not None:
             best = _lower(best, _found(saying, container.place("env", index), name))
     called = container.body.get("name")
-    if best is None and trains and isinstance(called, str):
+    if best is None and trains and isinstance(called, str) and len(name_words(called[:MAX_NAME])) == 1:
         # Operators of training expect their container by such a name.
         best = _found(frameworks.of_name(called[:MAX_NAME]), (*container.path, "name"), called)
     return best

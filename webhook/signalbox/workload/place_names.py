@@ -25,10 +25,11 @@ def is_of_another(value: str, signs: Signs) -> bool:
 
 
 def is_called_after_models(bucket: str, signs: Signs) -> bool:
-    """Whether a bucket is for models or what runs write: ``churn-models``, ``s3://ml-checkpoints``, and no ``models-cache``."""
+    """Whether a bucket is for models or checkpoints: ``churn-models``, ``s3://ml-checkpoints``, and no ``models-cache``."""
     known = signs.checkpoint
-    words = name_words(bucket[:MAX_NAME].partition("://")[2] or bucket[:MAX_NAME])
-    of_runs = not (known.models | known.subjects | known.mounts).isdisjoint(words)
+    words = name_words((bucket.partition("://")[2] or bucket)[:MAX_NAME].strip("/"))
+    # `ml-artifacts`, and no `ci-artifacts`.
+    of_runs = words[-1:] != [] and words[-1] in known.models | known.subjects and (words[-1][:8] != "artifact" or "ml" in words)
     return of_runs and (known.mounts_never | known.mounts_of_data | known.used_models | known.owners).isdisjoint(words)
 
 

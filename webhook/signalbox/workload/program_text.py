@@ -46,6 +46,8 @@ _IMPORTS = re.compile(r"^[ \t]*+(?:import|from)[ \t]", re.MULTILINE)
 _OPTIONS = r"(?:args|opt|opts|options|flags|FLAGS|cli_args|parsed)"
 _ARGUMENT = re.compile(rf"{_TEXT}|(?<![\w.])({_OPTIONS}\.\w++)(?![\w(.=])|(?<![\w.])({_NAME})(?![\w(.=])")
 _GOES_ON = re.compile(r"\s*+[+/]\s*+[rRfF]?[\"']")
+# From the end of a name to the text behind it.
+_PUT_BEHIND = re.compile(r"\s*+[+/,]\s*+[rRbBfFuU]{0,2}+[\"']")
 _JOINED = re.compile(r"(?:join|Path)\(\s*+\Z")
 _DEFAULT = re.compile(r"(?:add_argument|option)\(\s*+([^()]{1,512}+)")
 _DECLARED = re.compile(r"[\"']--?([A-Za-z][\w-]*+)[\"']")
@@ -123,7 +125,7 @@ def saved_in(
             at = text.find(call, at + len(call))
     for call in signs.checkpoint.file_upload_calls if kept else ():
         at = text.find(call)
-        if at >= 0 and any(_is_among(kept, value) for value in _told(_arguments(text, at + len(call)), known)):
+        if at >= 0 and any(_is_among(kept, value) for value, _ in _told(_arguments(text, at + len(call)), known)):
             yield _UPLOADS, "true", call
 
 
@@ -230,23 +232,33 @@ def _defaults(text: str, given: Collection[str]) -> Iterator[tuple[str, str]]:
 
 
 def _first_place(arguments: str, known: Mapping[str, str]) -> str | None:
-    """Where a call writes by its arguments; a placeholder where a name leads there whose value nothing tells."""
-    return next((value for value in _told(arguments, known) if _is_place(value)), None)
+    """Where a call writes by its arguments; a placeholder where only a name leads there whose value nothing tells."""
+    leading = ""
+    for value, whole in _told(arguments, known):
+        if whole and _is_place(value):
+            return value
+        leading = leading or ("" if whole else value)
+    return leading or None
 
 
-def _told(arguments: str, known: Mapping[str, str]) -> Iterator[str]:
-    """The texts among the arguments of a call, and what is known of its names."""
+def _told(arguments: str, known: Mapping[str, str]) -> Iterator[tuple[str, bool]]:
+    """The texts among the arguments of a call, and what is known of its names; False where a name is not known.
+
+    What is put behind a name is no text by itself: ``out + "/last.pt"``.
+    """
+    behind = -1
     for argument in islice(_ARGUMENT.finditer(arguments), _MOST_ARGUMENTS):
         double, single, option, name = argument.groups()
-        if option is not None:
-            dot = option.index(".")
-            yield known.get(option[dot:], f"$({option})")
-        elif name is None:
-            yield _filled(double if double is not None else single or "", known)
-        elif name in known:
-            yield known[name]
-        elif _leads(argument, arguments):
-            yield f"$({name})"
+        if option is not None or name is not None:
+            value = known.get(option[option.index(".") :]) if option is not None else known.get(name)
+            leads = _leads(argument, arguments)
+            if value is not None:
+                yield value, True
+            elif option is not None or leads:
+                yield f"$({option or name})", False
+            behind = argument.end() if leads else -1
+        elif behind < 0 or not _PUT_BEHIND.match(arguments, behind, argument.start() + 1):
+            yield _filled(double if double is not None else single or "", known), True
 
 
 def _is_among(kept: list[str], value: str) -> bool:

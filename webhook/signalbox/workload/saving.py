@@ -236,7 +236,7 @@ def guessed_variables(container: "ContainerView", signs: Signs) -> Iterator[tupl
             continue
         folder = value.rstrip("/").rpartition("/")[2]
         words = name_words(folder)
-        if "." in folder or known.mounts.isdisjoint(words) or not known.mounts_never.isdisjoint(words):
+        if "." in folder or (known.mounts | known.runs).isdisjoint(words) or not known.mounts_never.isdisjoint(words):
             continue
         meaning, named = meaning_of(name, signs), name_words(name[:MAX_NAME])
         told = meaning is not None and (meaning.role or meaning.reads_back)
@@ -249,7 +249,8 @@ def _is_folder_for_checkpoints(value: str, signs: CheckpointSigns) -> bool:
     if not any(subject in lowered for subject in signs.subjects) or "." in lowered.rpartition("/")[2]:
         return False
     words = set(name_words(lowered))
-    return not signs.subjects.isdisjoint(words) and signs.mounts_never.isdisjoint(words)
+    # `/logs/run1/checkpoints` is a run's own.
+    return not signs.subjects.isdisjoint(words) and (signs.mounts_never - signs.mounts_of_logs).isdisjoint(words)
 
 
 def _that_may_train(container: "ContainerView", signs: Signs) -> Iterator[tuple[Started, str]]:

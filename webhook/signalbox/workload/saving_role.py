@@ -91,7 +91,8 @@ def _listed(name: str, words: list[str], whole: str, last: str, signs: Checkpoin
     parts = whole.replace(".", "_").split("_")
     if of_output := _of_output(parts, signs):
         return of_output
-    if not signs.buckets.isdisjoint(parts) and (signs.buckets | signs.places | signs.own | _NAME).issuperset(parts):
+    bucket = signs.models.isdisjoint(parts) and not signs.buckets.isdisjoint(parts)
+    if bucket and (signs.buckets | signs.places | signs.own | _NAME).issuperset(parts):
         # `S3_BUCKET=churn-models`
         return "bucket-of-a-name"
     return "output-by-path" if spelled and whole in signs.outputs_by_path else ""

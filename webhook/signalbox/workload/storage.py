@@ -177,11 +177,11 @@ class Storage:
     def _mount_for_runs_that_ends_in(self, path: str) -> JsonObject | None:
         """The only mount that ends in the first folder of a relative path: ``runs/a`` and ``/app/runs``.
 
-        It is named for runs or models. Not ``/runs``: no image works in the root folder. Not ``/mnt/data``: a folder
+        It is named for runs. Not ``/runs``: no image works in the root folder. Not ``/mnt/data``: a folder
         ``data`` is in any program's own.
         """
         first = normal_path(path)[1:].partition("/")[0]
-        named = not (self._signs.mounts | self._signs.model_mounts).isdisjoint(name_words(first[:MAX_NAME]))
+        named = first in self._signs.outputs or not self._signs.mounts.isdisjoint(name_words(first[:MAX_NAME]))
         if not named or path.startswith(".."):
             return None
         found = [entry for at, entry in self._mounts.items() if at.endswith("/" + first) and at.find("/", 1) > 0]

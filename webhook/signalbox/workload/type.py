@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from signalbox.fieldpath import Path, value_at
 from signalbox.workload.borne_out import called_tuned, tuned
+from signalbox.workload.code_says import beside_in_code
 from signalbox.workload.containers import TOO_LONG, ContainerView
 from signalbox.workload.distributed import is_called_distributed
 from signalbox.workload.judgement import TYPES, Evidence, Judgement
@@ -61,6 +62,8 @@ def infer_type(view: "WorkloadView") -> Judgement:
         state, evidence = best.saying.says, best.evidence
     elif (made_for := _meant_for(view)) is not None and (made_for == _WHATEVER_RUNS or _leave_it_open(speakers, view.signs)):
         state, evidence = made_for, _made_for(view)
+    elif not taken_back and (best := _beside(speakers, view)) is not None:
+        state, evidence = best.saying.says, best.evidence
     else:
         return Judgement(None, _left_out(speakers), thin=taken_back)
     thin = taken_back or (_is_thin(best) and not _bears_out(view, best, speakers))
@@ -89,6 +92,9 @@ def heard(view: "WorkloadView") -> Iterator[Heard]:
         outdone = "" if container in speakers else "stands beside the container with the accelerators"
         for one in weigh(container, view):
             yield one._replace(outdone=outdone or one.outdone)
+    beside = _beside(speakers, view)
+    if beside is not None:
+        yield Heard(beside)
     kind = view.acts_as
     referred = None if kind.named_by is None else _by_reference(view, kind.named_by)
     if referred is not None:
@@ -130,6 +136,14 @@ def _by_reference(view: "WorkloadView", field: Path) -> Said | None:
     if saying is None or saying.general:
         return None
     return Said(saying, Evidence(field, name, saying.reason), Strength.WEAK)
+
+
+def _beside(speakers: list[ContainerView], view: "WorkloadView") -> Said | None:
+    """What the program texts of what ends do beside other work, where nothing else says what it is."""
+    if view.acts_as.runs not in ("once", "schedule"):
+        return None
+    found = (beside_in_code(container, view.signs) for container in speakers if not container.unread)
+    return next((said for said in found if said is not None), None)
 
 
 def _meant_for(view: "WorkloadView") -> str | None:

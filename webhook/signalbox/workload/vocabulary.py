@@ -35,7 +35,7 @@ class Vocabulary:
     whole names with ``_``, ``switches`` options that turn one of a program's works on, ``hints`` settings that other work has
     as well, ``pairs`` such that are training two together, ``bases`` such that name the model which is trained further and
     ``adapters`` such that say how a large model is loaded, ``adapter_calls`` pieces of program text that do. ``code`` holds
-    pieces of program text, the longest first.
+    pieces of program text, the longest first, ``besides`` such as training has as well.
     """
 
     commands: dict[str, Saying] = field(default_factory=dict)
@@ -51,6 +51,7 @@ class Vocabulary:
     pairs: dict[str, Saying] = field(default_factory=dict)
     adapters: dict[str, Saying] = field(default_factory=dict)
     adapter_calls: dict[str, Saying] = field(default_factory=dict)
+    besides: dict[str, Saying] = field(default_factory=dict)
     known: dict[tuple[str, str], Saying | None] = field(default_factory=dict, compare=False, repr=False)
 
     def of_command(self, words: tuple[str, ...]) -> Saying | None:
