@@ -145,6 +145,8 @@ def _names(specs: Sequence[SignsSpec]) -> NameSigns:
         asides=roles["aside"],
         agents=roles["agent"],
         places=roles["place"],
+        learning=roles["learning"],
+        submitters=roles["submitter"],
     )
 
 

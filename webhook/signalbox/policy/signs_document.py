@@ -136,7 +136,21 @@ class CommandEntry(Entry):
 class NameEntry(Entry):
     """Words that say how the name they stand in is read (see NameSigns)."""
 
-    role: Literal["thing", "part", "errand", "task", "order", "look", "filler", "join", "aside", "agent", "place"]
+    role: Literal[
+        "thing",
+        "part",
+        "errand",
+        "task",
+        "order",
+        "look",
+        "filler",
+        "join",
+        "aside",
+        "agent",
+        "place",
+        "learning",
+        "submitter",
+    ]
     words: Names
 
 

@@ -35,16 +35,7 @@ _CALLED = re.compile(r"(?<![\w.])([A-Za-z_]\w*+)\(")
 _NAMES = re.compile(r"(?<!\w)[A-Za-z_]\w*+")
 _DEFINED = re.compile(r"(?:def|class)[ \t]++([A-Za-z_]\w*+)")
 _TEXTS = re.compile(r"\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?")
-# What a text is written for that only says what others are to run, and when.
-_SUBMITS = re.compile(
-    r"(?:^|[;\n])[ \t]*+(?:import|from)[ \t]++"
-    r"(?:kfp|airflow|zenml|clearml|dagster|prefect|metaflow|flytekit|luigi|celery|rq|kubernetes|sagemaker|azureml|vertexai)\b"
-)
-# Words of a name that speak of learning; what scores or predicts with one of them beside it may have learnt first.
-_LEARNS = frozenset(
-    {"train", "training", "trainer", "fit", "learn", "learner", "tune", "finetune", "backward", "optimizer", "epoch", "epochs"}
-    | {"gradient", "automl", "update", "search", "runner", "step"}
-)
+_IMPORTED = re.compile(r"(?:^|[;\n])[ \t]*+(?:import|from)[ \t]++([A-Za-z_]\w*+)")
 _MADE = re.compile(r"(?<![\w.])([A-Za-z_]\w*+)[ \t]*+=[ \t]*+([A-Za-z_][\w.]*+)\(")
 _MOST_TRAINERS = 64
 # Who calls more functions than that does not say by them what it is about.
@@ -88,7 +79,7 @@ def beside_in_code(container: "ContainerView", signs: Signs) -> Said | None:
             saying, piece = ordered
             return said_by(saying, path, _line(text, piece), started, Strength.CALLED)
         found = [(saying, piece) for piece, saying in signs.types.besides.items() if piece in bare]
-        if found and not _may_learn(bare):
+        if found and not _may_learn(bare, signs):
             saying, piece = min(found, key=lambda one: PRECEDENCE_IN_CODE.index(one[0].says))
             return said_by(saying, path, _line(text, piece), started, Strength.WEAK)
     return None
@@ -96,7 +87,7 @@ def beside_in_code(container: "ContainerView", signs: Signs) -> Said | None:
 
 def _ordered(text: str, signs: Signs) -> tuple[Saying, str] | None:
     """The order to train that a text gives to a function which it does not define: ``train_model()``."""
-    if _SUBMITS.search(text):
+    if any(name.lower() in signs.names.submitters for name in islice(_IMPORTED.findall(text), _MOST_NAMES)):
         return None
     defined = set(_DEFINED.findall(text))
     for name in _called(text):
@@ -114,10 +105,10 @@ def _called(text: str) -> Iterator[str]:
             yield found.group(1)
 
 
-def _may_learn(text: str) -> bool:
+def _may_learn(text: str, signs: Signs) -> bool:
     """Whether anything in a text is named for learning: it scores what it has learnt then."""
     names = {found.group() for found in islice(_NAMES.finditer(text), _MOST_NAMES)}
-    return any(not _LEARNS.isdisjoint(name_words(name[:MAX_NAME])) for name in names)
+    return any(not signs.names.learning.isdisjoint(name_words(name[:MAX_NAME])) for name in names)
 
 
 def _line(code: str, piece: str) -> str:

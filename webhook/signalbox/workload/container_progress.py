@@ -15,7 +15,7 @@ from signalbox.workload.links import linked_elsewhere
 from signalbox.workload.mentions import Mentions
 from signalbox.workload.named_mounts import artifacts_of, is_for_a_model, named_mounts
 from signalbox.workload.places import Found, Workers
-from signalbox.workload.saving import guessed_settings, guessed_variables
+from signalbox.workload.saving_guessed import guessed_settings, guessed_variables
 from signalbox.workload.saving_role import IS_PLACE
 from signalbox.workload.saving_told import MAY_SAVE, MOST, Told, are, is_of_a_variable
 

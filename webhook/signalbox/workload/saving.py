@@ -10,10 +10,9 @@ from signalbox.workload.judgement import Evidence
 from signalbox.workload.meaning import Meaning, meaning_of
 from signalbox.workload.program_text import saved_in, set_in
 from signalbox.workload.saving_off import SavingOff, said_of_saving
-from signalbox.workload.saving_signs import CheckpointSigns
 from signalbox.workload.signs import Signs
 from signalbox.workload.started import Started
-from signalbox.workload.vocabulary import MAX_NAME, holds_any, name_words, option_name
+from signalbox.workload.vocabulary import MAX_NAME, option_name
 
 if TYPE_CHECKING:
     from signalbox.fieldpath import Path
@@ -27,8 +26,6 @@ _OFF = Meaning(role="off")
 _ON_THE_WAY = Meaning(role="off-on-the-way")
 # Who gives more options does not mean each of them.
 _MOST_GIVEN = 1024
-# Variables of the system's own folders: `HF_HOME`, `RAY_TMPDIR`.
-_OF_THE_SYSTEM = frozenset({"home", "tmp", "tmpdir", "temp"})
 # Folders that a script leaves by `pushd` and comes back to.
 _MOST_LEFT = 16
 _WITHOUT_PLACE = ("frequency", "switch", "configuration", "upload", "made-model", "unsaved", "store-type")
@@ -62,7 +59,7 @@ def saving_settings(container: "ContainerView", signs: Signs) -> Iterator[Settin
     trains = {id(one) for one, said in zip(container.started, container.said, strict=True) if said is not None and said.trains}
     told = [
         (started, folder, tuple(_options(started, folder, signs, id(started) in trains)))
-        for started, folder in _that_may_train(container, signs)
+        for started, folder in that_may_train(container, signs)
     ]
     given = _given(told, trains)
     of_pod = list(_variables(container, given, signs))
@@ -103,12 +100,11 @@ def saving_settings(container: "ContainerView", signs: Signs) -> Iterator[Settin
 
 def _in_text(started: Started, folder: str, container: "ContainerView", signs: Signs) -> Iterator[Setting]:
     """What the text of a program says, or of a file that is written."""
-    target, document = started.target, started.invocation.document
-    is_code = target is not None and target.role == "code"
-    text = target.name if target is not None and is_code else document
+    document = started.invocation.document
+    text = started.code or document
     if text:
         yield from _of_text(saved_in(text, container.env, signs, _options_given(text, container)), started, folder)
-    if document and not is_code:
+    if document and not started.code:
         yield from _of_text(set_in(document, signs), started, folder)
 
 
@@ -170,7 +166,7 @@ def _after_its_name(name: str, container: "ContainerView", signs: Signs) -> Mean
     """What a variable means that begins with the name of the script that trains: ``BIG_T5_OUTPUT_DIR`` of ``big_t5_sft.py``."""
     before, output, after = name[:MAX_NAME].partition(_OUTPUT)
     own, known = before.lower().split("_"), signs.checkpoint
-    read = known.never | known.never_around | known.reads | known.mounts_never | known.mounts_of_data | _OF_THE_SYSTEM
+    read = known.never | known.never_around | known.reads | known.mounts_never | known.mounts_of_data
     if not read.isdisjoint(own):
         return None
     meaning = meaning_of(f"{output}{after}".lstrip("_"), signs)
@@ -200,60 +196,7 @@ def _only_assigns(started: Started) -> bool:
     return started.target is None or started.invocation.words[0] in _ASSIGNS
 
 
-def guessed_settings(container: "ContainerView", signs: Signs) -> Iterator[tuple[str, str, Evidence]]:
-    """``(value, folder it is relative to, evidence)`` of options that are not known, and whose value is a folder that is
-    named for checkpoints: ``-cd /data/checkpoints/run1``. None of them says that it is read.
-    """
-    known = signs.checkpoint
-    for started, folder in _that_may_train(container, signs):
-        words = started.invocation.words
-        for at in range(started.at + 1, len(words)):
-            word = words[at]
-            if "/" not in word or not _is_folder_for_checkpoints(word, known):
-                continue
-            name, equals, value = word.partition("=")
-            if not equals:
-                name, value = words[at - 1], word
-            if not value or value[:1] == "-" or (name[:1] != "-" and not equals):
-                continue
-            meaning = meaning_of(name, signs)
-            if meaning is not None and (meaning.role or meaning.reads_back):
-                continue
-            named = name_words(name[:MAX_NAME])
-            if (known.never | known.reads).isdisjoint(named) and not holds_any(named, known.owners):
-                yield value, folder, Evidence(started.invocation.field(at), word if equals else f"{name} {value}")
-
-
-def guessed_variables(container: "ContainerView", signs: Signs) -> Iterator[tuple[str, Evidence]]:
-    """``(value, evidence)`` of variables that are not known, and whose value is a folder that is named for what runs write:
-    ``PROJECT_PREFIX=/data/exp/``. None of them says that it is read.
-    """
-    known = signs.checkpoint
-    read = known.never | known.never_around | known.reads | known.mounts_never | known.mounts_of_data | _OF_THE_SYSTEM
-    for index, name, _ in container.variables:
-        value = container.env.get(name, "")
-        if value[:1] != "/" or len(value) > MAX_NAME:
-            continue
-        folder = value.rstrip("/").rpartition("/")[2]
-        words = name_words(folder)
-        if "." in folder or (known.mounts | known.runs).isdisjoint(words) or not known.mounts_never.isdisjoint(words):
-            continue
-        meaning, named = meaning_of(name, signs), name_words(name[:MAX_NAME])
-        told = meaning is not None and (meaning.role or meaning.reads_back)
-        if not told and read.isdisjoint(named) and not holds_any(named, known.owners):
-            yield value, Evidence(container.place("env", index), f"{name}={value}")
-
-
-def _is_folder_for_checkpoints(value: str, signs: CheckpointSigns) -> bool:
-    lowered = value[:MAX_NAME].lower()
-    if not any(subject in lowered for subject in signs.subjects) or "." in lowered.rpartition("/")[2]:
-        return False
-    words = set(name_words(lowered))
-    # `/logs/run1/checkpoints` is a run's own.
-    return not signs.subjects.isdisjoint(words) and (signs.mounts_never - signs.mounts_of_logs).isdisjoint(words)
-
-
-def _that_may_train(container: "ContainerView", signs: Signs) -> Iterator[tuple[Started, str]]:
+def that_may_train(container: "ContainerView", signs: Signs) -> Iterator[tuple[Started, str]]:
     """What may train of all that is started, with the folder it runs in; an assignment speaks for what follows it.
 
     A tool that is fed a text writes it to a file (``cat > train.py <<EOF``): a program, or the configuration of one.

@@ -125,7 +125,8 @@ class NameSigns:
     ``tasks`` stand last and say what a trained model does (``lora_inference``), unless an ``order`` to train stands first
     (``train_generation``). ``looks`` say that a program only looks
     whether something works. ``fillers`` add nothing, ``joins`` stand between two works, ``asides`` before what is not meant.
-    ``agents`` stand last and say who trains, ``places`` anywhere, and say that somebody works there.
+    ``agents`` stand last and say who trains, ``places`` anywhere, and say that somebody works there. In a program text
+    ``learning`` says that something may learn, and ``submitters`` are packages by which it says what others are to run.
     """
 
     things: frozenset[str] = frozenset()
@@ -139,6 +140,8 @@ class NameSigns:
     asides: frozenset[str] = frozenset()
     agents: frozenset[str] = frozenset()
     places: frozenset[str] = frozenset()
+    learning: frozenset[str] = frozenset()
+    submitters: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
