@@ -31,6 +31,12 @@ def test_every_type_but_none_carries_its_evidence() -> None:
         assert bool(view.type.evidence) is (view.type.state is not None), case["case"]
 
 
+def test_evidence_of_a_program_text_is_the_line_that_says_it_and_no_other() -> None:
+    text = "run = Seq2SeqTrainer(model=m)\nrun.train()\nnotify(token='s3cr3t')"
+    (evidence,) = view_of(manifest_of({"container": {"command": ["python", "-c", text]}})).type.evidence
+    assert evidence.value == "run.train()"
+
+
 def test_evidence_names_the_field_and_the_word() -> None:
     manifest = manifest_of({"container": {"name": "trainer", "command": ["python"], "args": ["-u", "train.py", "--lr", "1"]}})
     (evidence,) = view_of(manifest).type.evidence

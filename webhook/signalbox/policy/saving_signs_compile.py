@@ -103,6 +103,7 @@ def _names_of_saving(documents: Sequence[Sequence[CheckpointNameEntry]]) -> Chec
         calls_of=calls_of,
         upload_calls=roles.in_order("upload-call"),
         file_upload_calls=roles.in_order("file-upload-call"),
+        copy_calls=roles.in_order("copy-call"),
         asides=roles["aside"],
         copiers=roles["copier"],
         uploaders=roles["uploader"],

@@ -57,6 +57,7 @@ class CheckpointNameEntry(Entry):
         "call",
         "upload-call",
         "file-upload-call",
+        "copy-call",
         "aside",
         "copier",
         "uploader",

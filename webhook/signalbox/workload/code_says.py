@@ -37,7 +37,9 @@ _DEFINED = re.compile(r"(?:def|class)[ \t]++([A-Za-z_]\w*+)")
 _TEXTS = re.compile(r"\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?")
 _IMPORTED = re.compile(r"(?:^|[;\n])[ \t]*+(?:import|from)[ \t]++([A-Za-z_]\w*+)")
 _MADE = re.compile(r"(?<![\w.])([A-Za-z_]\w*+)[ \t]*+=[ \t]*+([A-Za-z_][\w.]*+)\(")
-_MOST_TRAINERS = 64
+# What learns how words are cut up is no model.
+_OF_TOKENS = re.compile(r"piece|token|bpe|unigram|wordlevel", re.IGNORECASE)
+_MOST_TRAINERS = 16
 # Who calls more functions than that does not say by them what it is about.
 _MOST_NAMES = 512
 
@@ -45,7 +47,10 @@ _MOST_NAMES = 512
 def by_code(started: Started, path: Path, signs: Signs, accelerated: bool) -> Said | None:
     """The type that the known calls of a program text speak for; ``path`` is the field it stands in."""
     types, text = signs.types, started.code
-    heard = types.of_code(_with_trainers_named(text))
+    heard = types.of_code(text)
+    if "Trainer(" in text and (accelerated or signs.frameworks.of_code(text)):
+        told = _told_to_train(text, signs)
+        heard += [told] if told is not None else []
     in_code = [one for one in heard if accelerated or not one[0].general]
     adapted = [(saying, call) for call, saying in types.adapter_calls.items() if call in text]
     if adapted and (not in_code or any(saying.says in TRAINING_TYPES for saying, _ in heard)):
@@ -57,14 +62,19 @@ def by_code(started: Started, path: Path, signs: Signs, accelerated: bool) -> Sa
     return said_by(spoken, path, _line(text, piece), started)
 
 
-def _with_trainers_named(text: str) -> str:
-    """A text in which what was made by a class of trainers is called by the name for one: ``t = Trainer(…)``, ``t.train()``."""
-    if "Trainer(" not in text:
-        return text
-    for name, made_by in islice(_MADE.findall(text), _MOST_TRAINERS):
-        if made_by.endswith("Trainer"):
-            text = text.replace(f"{name}.train(", "trainer.train(")
-    return text
+def _told_to_train(text: str, signs: Signs) -> tuple[Saying, str] | None:
+    """The order to train that is given to what a class of trainers has made: ``t = Trainer(…)``, ``t.train()``."""
+    saying = signs.types.words.get("trainer")
+    made = dict(islice(_MADE.findall(text), _MOST_NAMES))
+    trainers = [name for name, by in made.items() if by.endswith("Trainer") and not _OF_TOKENS.search(by)]
+    for name in trainers[:_MOST_TRAINERS]:
+        piece = f"{name}.train("
+        at = text.find(piece)
+        while saying is not None and at >= 0:
+            if at == 0 or not (text[at - 1].isalnum() or text[at - 1] in "_."):
+                return saying, piece
+            at = text.find(piece, at + len(piece))
+    return None
 
 
 def beside_in_code(container: "ContainerView", signs: Signs) -> Said | None:

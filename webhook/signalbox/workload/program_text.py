@@ -5,8 +5,9 @@ options of that name, calls that save by the first place among their arguments. 
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
+from types import MappingProxyType
 
 from signalbox.workload.budget import SAVE_CALL, WORD
 from signalbox.workload.container_paths import LONGEST_PATH
@@ -49,8 +50,11 @@ _GOES_ON = re.compile(r"\s*+[+/]\s*+[rRfF]?[\"']")
 # From the end of a name to the text behind it.
 _PUT_BEHIND = re.compile(r"\s*+[+/,]\s*+[rRbBfFuU]{0,2}+[\"']")
 _JOINED = re.compile(r"(?:join|Path)\(\s*+\Z")
-_DEFAULT = re.compile(r"(?:add_argument|option)\(\s*+([^()]{1,512}+)")
+_DEFAULT = re.compile(r"(add_argument|option)\(\s*+([^()]{1,512}+)")
 _DECLARED = re.compile(r"[\"']--?([A-Za-z][\w-]*+)[\"']")
+# `flags.DEFINE_string("out", "/ckpt", "where to")`
+_DEFINED = re.compile(rf"DEFINE_\w++\(\s*+[\"'](\w++)[\"']\s*+,\s*+(?:default\s*+=\s*+)?{_TEXT}")
+_ITS_NAME = re.compile(r"(?<!\w)dest\s*+=\s*+[\"'](\w++)[\"']")
 _ITS_DEFAULT = re.compile(rf"(?<!\w)default\s*+=\s*+{_TEXT}")
 _NAMES = re.compile(rf"(?<!\w){_NAME}")
 _FILLED_IN = re.compile(r"\{([^{}]*+)\}")
@@ -61,6 +65,7 @@ _MOST = 256
 _LONGEST_CALL = 512
 _MOST_ARGUMENTS = 32
 _BRACKET = re.compile(r"[()]")
+_NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 _SAVES = Meaning(role="output")
 _SWITCHED = Meaning(role="switch")
 _UPLOADS = Meaning(role="upload")
@@ -74,12 +79,12 @@ def cost_of(text: str, signs: Signs) -> int:
 
 
 def saved_in(
-    text: str, env: Mapping[str, str], signs: Signs, given: Collection[str] = ()
+    text: str, env: Mapping[str, str], signs: Signs, given: Mapping[str, str] = _NO_OPTIONS
 ) -> Iterator[tuple[Meaning, str, str]]:
     """``(meaning, value, what says so)`` of what a program text says about saving; ``env`` are the variables it may read.
 
-    ``given`` are the options that the container's programs are given, as ``option_name`` has them: of others the default
-    counts. What says so is no more than that: beside it in its line may stand a secret.
+    ``given`` are the options that the container's programs are given, as ``option_name`` has them, with their values: of
+    others the default counts. What says so is no more than that: beside it in its line may stand a secret.
     """
     text = _bare(text)
     for name in signs.checkpoint.switches:
@@ -106,7 +111,7 @@ def saved_in(
     for call in signs.checkpoint.upload_calls:
         if call in text:
             yield _UPLOADS, "true", call
-    known.update(_defaults(text, given))
+    known.update(_of_options(text, given))
     kept: list[str] = []
     left = _MOST
     for call in signs.checkpoint.calls:
@@ -123,10 +128,24 @@ def saved_in(
                 yield saves, place, f"{call}…{place})"
                 kept.append(place)
             at = text.find(call, at + len(call))
-    for call in signs.checkpoint.file_upload_calls if kept else ():
+    if kept:
+        yield from _carried_away(text, kept, known, signs)
+
+
+def _carried_away(text: str, kept: list[str], known: Mapping[str, str], signs: Signs) -> Iterator[tuple[Meaning, str, str]]:
+    """Where what a text has saved is uploaded or copied to by another of its calls."""
+    left = _MOST
+    for call in (*signs.checkpoint.file_upload_calls, *signs.checkpoint.copy_calls):
         at = text.find(call)
-        if at >= 0 and any(_is_among(kept, value) for value, _ in _told(_arguments(text, at + len(call)), known)):
-            yield _UPLOADS, "true", call
+        while at >= 0 and left:
+            left -= 1
+            told = [value for value, _ in _told(_arguments(text, at + len(call)), known)]
+            if call in signs.checkpoint.copy_calls:
+                if len(told) > 1 and _is_among(kept, told[0]) and _is_place(told[1]):
+                    yield _SAVES, told[1], f"{call}…{told[1]})"
+            elif any(_is_among(kept, value) for value in told):
+                yield _UPLOADS, "true", call
+            at = text.find(call, at + len(call))
 
 
 def set_in(text: str, signs: Signs) -> Iterator[tuple[Meaning, str, str]]:
@@ -190,8 +209,8 @@ def _meaning(name: str, value: str, signs: Signs, above: str = "") -> Meaning | 
     if meaning is None or not value or meaning.role in ("", "configuration", "output-by-path"):
         return None
     # `output` may be anything in a program, `output_dir` is a folder.
-    telling = meaning.role in ("frequency", "switch") or any(word in name.lower() for word in _PLACES) or _is_place(value)
-    return meaning if telling else None
+    named = meaning.role in ("frequency", "switch", "upload") or any(word in name.lower() for word in _PLACES)
+    return meaning if named or _is_place(value) else None
 
 
 def _value(texts: list[str | None], known: Mapping[str, str], env: Mapping[str, str]) -> str | None:
@@ -222,13 +241,26 @@ def _arguments(text: str, start: int) -> str:
     return text[start : start + _LONGEST_CALL]
 
 
-def _defaults(text: str, given: Collection[str]) -> Iterator[tuple[str, str]]:
-    """``args.NAME`` with its default, of the options that a text declares and nobody gives."""
+def _of_options(text: str, given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """``.NAME``, as behind ``args``, of each option that a text declares, with what it is given, or else its default."""
+    for flag in islice(_DEFINED.finditer(text), _MOST):
+        name, double, single = flag.groups()
+        yield f".{name}", given.get(option_name(name), double if double is not None else single or "")[:MAX_NAME]
     for call in islice(_DEFAULT.finditer(text), _MOST):
-        names, default = _DECLARED.findall(call.group(1)), _ITS_DEFAULT.search(call.group(1))
-        if names and default is not None and not any(option_name(name) in given for name in names):
+        by, declared = call.groups()
+        names = _DECLARED.findall(declared)
+        if not names:
+            continue
+        own, default = _ITS_NAME.search(declared), _ITS_DEFAULT.search(declared)
+        value = next((given[name] for name in map(option_name, names) if name in given), None)
+        if value is None and default is not None:
             value = default.group(1) if default.group(1) is not None else default.group(2)
-            yield "." + max(names, key=len).replace("-", "_"), value[:MAX_NAME]
+        if value is not None:
+            name = own.group(1) if own is not None else max(names, key=len).replace("-", "_")
+            yield f".{name}", value[:MAX_NAME]
+            if by == "option":
+                # click hands it over by its bare name.
+                yield name, value[:MAX_NAME]
 
 
 def _first_place(arguments: str, known: Mapping[str, str]) -> str | None:
@@ -263,7 +295,8 @@ def _told(arguments: str, known: Mapping[str, str]) -> Iterator[tuple[str, bool]
 
 def _is_among(kept: list[str], value: str) -> bool:
     """Whether a file or folder is one that was saved to, or holds one."""
-    value = value.rstrip("/")
+    value = value.rstrip("/").removeprefix("./")
+    kept = [one.removeprefix("./") for one in kept]
     return value != "" and any(one == value or one.startswith(f"{value}/") for one in kept)
 
 

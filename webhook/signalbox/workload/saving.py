@@ -24,6 +24,7 @@ _SETTING = re.compile(r"[A-Za-z_][\w.]*+=")
 _A_FILE = Meaning(role="configuration")
 _OFF = Meaning(role="off")
 _ON_THE_WAY = Meaning(role="off-on-the-way")
+_DECLARES = ("add_argument(", "option(", "DEFINE_")
 # Who gives more options does not mean each of them.
 _MOST_GIVEN = 1024
 # Folders that a script leaves by `pushd` and comes back to.
@@ -108,12 +109,17 @@ def _in_text(started: Started, folder: str, container: "ContainerView", signs: S
         yield from _of_text(set_in(document, signs), started, folder)
 
 
-def _options_given(text: str, container: "ContainerView") -> set[str]:
+def _options_given(text: str, container: "ContainerView") -> dict[str, str]:
     """The options that any program is given, where a text declares some: it may be the program that is given them."""
-    if "default" not in text:
-        return set()
-    words = islice((word for started in container.started for word in started.invocation.words), _MOST_GIVEN)
-    return {option_name(word.partition("=")[0][:MAX_NAME]) for word in words if word[:1] == "-"}
+    if not any(call in text for call in _DECLARES):
+        return {}
+    given: dict[str, str] = {}
+    words = list(islice((word for started in container.started for word in started.invocation.words), _MOST_GIVEN))
+    for word, behind in zip(words, (*words[1:], ""), strict=True):
+        if word[:1] == "-":
+            name, equals, value = word.partition("=")
+            given[option_name(name[:MAX_NAME])] = value if equals else behind
+    return given
 
 
 def _turned_off(

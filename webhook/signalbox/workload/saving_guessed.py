@@ -13,6 +13,9 @@ from signalbox.workload.vocabulary import MAX_NAME, holds_any, name_words
 if TYPE_CHECKING:
     from signalbox.workload.containers import ContainerView
 
+# Everything has runs, and data are kept beside experiments: `/data/exp`.
+_ANY_RUN = frozenset({"run", "runs"})
+_DATA = frozenset({"data"})
 # Variables of the system's own folders: `HF_HOME`, `RAY_TMPDIR`.
 _OF_THE_SYSTEM = frozenset({"home", "tmp", "tmpdir", "temp"})
 
@@ -42,8 +45,8 @@ def guessed_settings(container: "ContainerView", signs: Signs) -> Iterator[tuple
 
 
 def guessed_variables(container: "ContainerView", signs: Signs) -> Iterator[tuple[str, Evidence]]:
-    """``(value, evidence)`` of variables that are not known, and whose value is a folder that is named for what runs write:
-    ``PROJECT_PREFIX=/data/exp/``. None of them says that it is read.
+    """``(value, evidence)`` of variables that are not known, and whose value is a folder that is named for experiments or their
+    checkpoints: ``PROJECT_PREFIX=/data/exp/``. Neither they nor the folders above it say that it is read.
     """
     known = signs.checkpoint
     read = known.never | known.never_around | known.reads | known.mounts_never | known.mounts_of_data | _OF_THE_SYSTEM
@@ -52,8 +55,9 @@ def guessed_variables(container: "ContainerView", signs: Signs) -> Iterator[tupl
         if value[:1] != "/" or len(value) > MAX_NAME:
             continue
         folder = value.rstrip("/").rpartition("/")[2]
-        words = name_words(folder)
-        if "." in folder or (known.mounts | known.runs).isdisjoint(words) or not known.mounts_never.isdisjoint(words):
+        if "." in folder or (known.runs - _ANY_RUN | known.subjects).isdisjoint(name_words(folder)):
+            continue
+        if not (read | known.owners | known.used_models).isdisjoint(set(name_words(value)) - _DATA):
             continue
         meaning, named = meaning_of(name, signs), name_words(name[:MAX_NAME])
         told = meaning is not None and (meaning.role or meaning.reads_back)

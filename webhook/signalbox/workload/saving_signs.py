@@ -26,9 +26,9 @@ class CheckpointSigns:
     something is put there. ``outputs_if_no_other`` are whole names of a run's output that count where no other is told.
     An option that is not known is no place that is written to with one of the words ``reads``. ``calls`` are pieces of program
     text that save to one of their arguments, some only for programs of the frameworks in ``calls_of``, and ``upload_calls``
-    such that upload a model, ``file_upload_calls`` such that upload the file they are given; none where what is saved is one of
-    ``asides``; ``copiers`` copy from their first argument to their
-    last, ``remote_copiers`` to a store's name, ``uploaders`` to one of models. ``tidiers`` put nothing into the folders they
+    such that upload a model, ``file_upload_calls`` such that upload the file they are given, ``copy_calls`` such that copy it;
+    none where what is saved is one of ``asides``; ``copiers`` copy from their first argument to their last,
+    ``remote_copiers`` to a store's name, ``uploaders`` to one of models. ``tidiers`` put nothing into the folders they
     are given, ``mounters`` mount what outlives the Pod at the last. ``savers`` save without being told to, ``unsaved`` turn
     saving off, ``store_types`` say in which store paths are. By ``uploads`` a model is uploaded, ``made_models`` name the one
     which is made. With one of the words ``own`` an output is that of the run.
@@ -84,6 +84,7 @@ class CheckpointSigns:
     calls_of: dict[str, frozenset[str]] = field(default_factory=dict)
     upload_calls: tuple[str, ...] = ()
     file_upload_calls: tuple[str, ...] = ()
+    copy_calls: tuple[str, ...] = ()
     asides: frozenset[str] = frozenset()
     copiers: frozenset[str] = frozenset()
     uploaders: frozenset[str] = frozenset()
