@@ -8,6 +8,7 @@ store outlives the Pod, though it is written to its own disk.
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from signalbox.workload.borne_out import called
 from signalbox.workload.containers import ContainerView
 from signalbox.workload.copies import copied_after, copied_beside
 from signalbox.workload.judgement import Evidence
@@ -75,7 +76,9 @@ def _by_names(told: Told) -> tuple[list[Found], list[Found]]:
     for certain in (weak, guessed):
         if any(one.kept == "durable" for one in certain):
             return certain, unread
-    written, finished = _by_mounts(told)
+    # Whoever is only called a trainer keeps its model somewhere all the same.
+    may_train = trains or _is_called_a_trainer(container, view)
+    written, finished = _by_mounts(told, may_train)
     if written or tunes:
         return written, unread
     for place, seen, value, made, by_words in told.model_folders:
@@ -85,9 +88,17 @@ def _by_names(told: Told) -> tuple[list[Found], list[Found]]:
             unread.append(Found("unknown", Evidence(seen.path, seen.value, MAY_SAVE)))
     if not written and trains:
         written = [found for found, value in told.model_places if not _is_read(found, value, container, mentions)]
-    if written or unread:
+    if written:
         return written, unread
-    return (finished if finished and trains else guessed), unread
+    if finished and may_train:
+        return finished, unread
+    return ([] if unread else guessed), unread
+
+
+def _is_called_a_trainer(container: ContainerView, view: "WorkloadView") -> bool:
+    """Whether the names of what has no type agree that it trains."""
+    named = called(container, view) if view.type.state is None else None
+    return named is not None and named.trains
 
 
 def _is_read(found: Found, value: str, container: ContainerView, mentions: Mentions) -> bool:
@@ -123,15 +134,15 @@ def _guessed(told: Told) -> list[Found]:
     return guessed
 
 
-def _by_mounts(told: Told) -> tuple[list[Found], list[Found]]:
+def _by_mounts(told: Told, trains: bool) -> tuple[list[Found], list[Found]]:
     """Volumes of its own, and of the workers it starts, that are named for what a run writes, and for a finished model."""
     written: list[Found] = []
     finished: list[Found] = []
     if told.container.mounts:
-        written, finished = named_mounts(told.container, told.view, told.find)
+        written, finished = named_mounts(told.container, told.view, told.find, trains)
     for worker, storage in told.workers.of(told.container):
         if worker.mounts:
-            of_run, of_model = named_mounts(worker, told.view, storage.find)
+            of_run, of_model = named_mounts(worker, told.view, storage.find, trains)
             written += of_run
             finished += of_model
     return written, finished

@@ -30,13 +30,12 @@ _MOST = 16
 _NO_VOLUME: tuple[str, JsonObject] = ("", {})
 
 
-def named_mounts(container: ContainerView, view: "WorkloadView", find: Find) -> tuple[list[Found], list[Found]]:
+def named_mounts(container: ContainerView, view: "WorkloadView", find: Find, trains: bool) -> tuple[list[Found], list[Found]]:
     """Volumes that are named for what a run writes, and such that are named for the model it makes.
 
-    ``find`` says what a path of this container leads to.
+    ``find`` says what a path of this container leads to; ``trains``: whether it trains, or is called so.
     """
     signs = view.signs.checkpoint
-    trains = view.trains
     written: list[Found] = []
     finished: list[Found] = []
     mentions: Mentions | None = None
