@@ -23,7 +23,7 @@ _SAYS = [
     ("tf.train.CheckpointManager(ckpt, '/ckpt', max_to_keep=3)", ["/ckpt"]),
     ('checkpoint_dir: str = "/ckpt"', ["/ckpt"]),
     ('d = os.path.join("/ckpt", "a")\ntorch.save(x, d)', ["/ckpt"]),
-    ('d = Path("/ckpt")\ntorch.save(x, d / "a.pt")', ["/ckpt"]),
+    ('d = Path("/ckpt")\ntorch.save(x, d / "a.pt")', ["/ckpt/a.pt"]),
     ('d = os.environ["OUT"]\ntorch.save(x, f"{d}/a.pt")', ["/env/a.pt"]),
     ('CKPT_DIR = os.environ.get("CKPT", "/ckpt")', ["/ckpt"]),
     ("out = os.getenv('CHECKPOINT_DIR', '/ckpt')", ["/ckpt"]),
@@ -168,3 +168,11 @@ def test_hostile_text_costs_no_more_than_its_length(text: str) -> None:
     list(saved_in(text, {}, signs))
     list(set_in(text, signs))
     assert time.process_time() - start < 0.5
+
+
+def test_what_may_be_a_secret_in_a_url_is_not_shown() -> None:
+    text = "p.add_argument('--to')\ntorch.save(m, args.to)"
+    for url in ("https://a.blob.core.windows.net/ckpt?sig=HUNTER2", "s3://key:HUNTER2@minio/b/run"):
+        (said,) = saved_in(text, {}, load_default_signs(), {"to": url})
+        assert said[1] == url
+        assert "HUNTER2" not in said[2]

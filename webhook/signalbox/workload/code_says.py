@@ -38,7 +38,7 @@ _TEXTS = re.compile(r"\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?")
 _IMPORTED = re.compile(r"(?:^|[;\n])[ \t]*+(?:import|from)[ \t]++([A-Za-z_]\w*+)")
 _MADE = re.compile(r"(?<![\w.])([A-Za-z_]\w*+)[ \t]*+=[ \t]*+([A-Za-z_][\w.]*+)\(")
 # What learns how words are cut up is no model.
-_OF_TOKENS = re.compile(r"piece|token|bpe|unigram|wordlevel", re.IGNORECASE)
+_OF_TOKENS = re.compile(r"piece|token|bpe|unigram|wordlevel|vocab", re.IGNORECASE)
 _MOST_TRAINERS = 16
 # Who calls more functions than that does not say by them what it is about.
 _MOST_NAMES = 512
@@ -64,7 +64,7 @@ def by_code(started: Started, path: Path, signs: Signs, accelerated: bool) -> Sa
 
 def _told_to_train(text: str, signs: Signs) -> tuple[Saying, str] | None:
     """The order to train that is given to what a class of trainers has made: ``t = Trainer(…)``, ``t.train()``."""
-    saying = signs.types.words.get("trainer")
+    saying = signs.types.words.get("trainer") if not _submits(text, signs) else None
     made = dict(islice(_MADE.findall(text), _MOST_NAMES))
     trainers = [name for name, by in made.items() if by.endswith("Trainer") and not _OF_TOKENS.search(by)]
     for name in trainers[:_MOST_TRAINERS]:
@@ -97,7 +97,7 @@ def beside_in_code(container: "ContainerView", signs: Signs) -> Said | None:
 
 def _ordered(text: str, signs: Signs) -> tuple[Saying, str] | None:
     """The order to train that a text gives to a function which it does not define: ``train_model()``."""
-    if any(name.lower() in signs.names.submitters for name in islice(_IMPORTED.findall(text), _MOST_NAMES)):
+    if _submits(text, signs):
         return None
     defined = set(_DEFINED.findall(text))
     for name in _called(text):
@@ -107,6 +107,11 @@ def _ordered(text: str, signs: Signs) -> tuple[Saying, str] | None:
         if saying is not None and not saying.general and whole and name not in defined and not by_name.look:
             return saying, f"{name}("
     return None
+
+
+def _submits(text: str, signs: Signs) -> bool:
+    """Whether a text only says what others are to run, by the packages that it imports."""
+    return any(name.lower() in signs.names.submitters for name in islice(_IMPORTED.findall(text), _MOST_NAMES))
 
 
 def _called(text: str) -> Iterator[str]:

@@ -88,11 +88,9 @@ def _by_names(told: Told) -> tuple[list[Found], list[Found]]:
             unread.append(Found("unknown", Evidence(seen.path, seen.value, MAY_SAVE)))
     if not written and trains:
         written = [found for found, value in told.model_places if not _is_read(found, value, container, mentions)]
-    if written:
+    if written or unread:
         return written, unread
-    if finished and may_train:
-        return finished, unread
-    return ([] if unread else guessed), unread
+    return (finished if finished and may_train else guessed), unread
 
 
 def _is_called_a_trainer(container: ContainerView, view: "WorkloadView") -> bool:

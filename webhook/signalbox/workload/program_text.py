@@ -47,6 +47,11 @@ _IMPORTS = re.compile(r"^[ \t]*+(?:import|from)[ \t]", re.MULTILINE)
 _OPTIONS = r"(?:args|opt|opts|options|flags|FLAGS|cli_args|parsed)"
 _ARGUMENT = re.compile(rf"{_TEXT}|(?<![\w.])({_OPTIONS}\.\w++)(?![\w(.=])|(?<![\w.])({_NAME})(?![\w(.=])")
 _GOES_ON = re.compile(r"\s*+[+/]\s*+[rRfF]?[\"']")
+# Texts stay, and with them what is filled into them.
+_WITHOUT_DICTS = re.compile(
+    r"(\"[^\"\n]*+\"|'[^'\n]*+')|\{(?:[^{}\"']|\"[^\"\n]*+\"|'[^'\n]*+')*+(?:\}|\Z)"
+    r"|(?<!\w)dict\((?:[^()]|\([^()]*+\))*+\)"
+)
 # From the end of a name to the text behind it.
 _PUT_BEHIND = re.compile(r"\s*+[+/,]\s*+[rRbBfFuU]{0,2}+[\"']")
 _JOINED = re.compile(r"(?:join|Path)\(\s*+\Z")
@@ -106,7 +111,7 @@ def saved_in(
         for spoken in (name, None if texts[2] in env else texts[2]):
             meaning = _meaning(spoken, value, signs) if spoken else None
             if meaning is not None:
-                yield meaning, value, f"{spoken}={value}"
+                yield meaning, value, f"{spoken}={_shown(value)}"
                 break
     for call in signs.checkpoint.upload_calls:
         if call in text:
@@ -125,7 +130,7 @@ def saved_in(
             if place is not None:
                 only_of = signs.checkpoint.calls_of.get(call)
                 saves = _SAVES if only_of is None else _SAVES._replace(role="output-when-saving", written_by=only_of)
-                yield saves, place, f"{call}…{place})"
+                yield saves, place, f"{call}…{_shown(place)})"
                 kept.append(place)
             at = text.find(call, at + len(call))
     if kept:
@@ -135,15 +140,17 @@ def saved_in(
 def _carried_away(text: str, kept: list[str], known: Mapping[str, str], signs: Signs) -> Iterator[tuple[Meaning, str, str]]:
     """Where what a text has saved is uploaded or copied to by another of its calls."""
     left = _MOST
+    saved = _with_folders(kept)
     for call in (*signs.checkpoint.file_upload_calls, *signs.checkpoint.copy_calls):
         at = text.find(call)
         while at >= 0 and left:
             left -= 1
             told = [value for value, _ in _told(_arguments(text, at + len(call)), known)]
+            carried = [value.removeprefix("./").rstrip("/") in saved for value in told]
             if call in signs.checkpoint.copy_calls:
-                if len(told) > 1 and _is_among(kept, told[0]) and _is_place(told[1]):
-                    yield _SAVES, told[1], f"{call}…{told[1]})"
-            elif any(_is_among(kept, value) for value in told):
+                if len(told) > 1 and carried[0] and _is_place(told[1]):
+                    yield _SAVES, told[1], f"{call}…{_shown(told[1])})"
+            elif any(carried):
                 yield _UPLOADS, "true", call
             at = text.find(call, at + len(call))
 
@@ -258,7 +265,7 @@ def _of_options(text: str, given: Mapping[str, str]) -> Iterator[tuple[str, str]
         if value is not None:
             name = own.group(1) if own is not None else max(names, key=len).replace("-", "_")
             yield f".{name}", value[:MAX_NAME]
-            if by == "option":
+            if by == "option" and f"{name} = " not in text:
                 # click hands it over by its bare name.
                 yield name, value[:MAX_NAME]
 
@@ -276,28 +283,56 @@ def _first_place(arguments: str, known: Mapping[str, str]) -> str | None:
 def _told(arguments: str, known: Mapping[str, str]) -> Iterator[tuple[str, bool]]:
     """The texts among the arguments of a call, and what is known of its names; False where a name is not known.
 
-    What is put behind a name is no text by itself: ``out + "/last.pt"``.
+    What is put behind a name belongs to it: ``out + "/last.pt"``. What stands in a dict is what is saved.
     """
+    arguments = _WITHOUT_DICTS.sub(_kept, _WITHOUT_DICTS.sub(_kept, arguments))
+    pending: str | None = None
     behind = -1
     for argument in islice(_ARGUMENT.finditer(arguments), _MOST_ARGUMENTS):
         double, single, option, name = argument.groups()
-        if option is not None or name is not None:
-            value = known.get(option[option.index(".") :]) if option is not None else known.get(name)
-            leads = _leads(argument, arguments)
-            if value is not None:
-                yield value, True
-            elif option is not None or leads:
-                yield f"$({option or name})", False
-            behind = argument.end() if leads else -1
-        elif behind < 0 or not _PUT_BEHIND.match(arguments, behind, argument.start() + 1):
-            yield _filled(double if double is not None else single or "", known), True
+        text = "" if option or name else _filled(double if double is not None else single or "", known)
+        put = _PUT_BEHIND.match(arguments, behind, argument.start() + 3) if text and behind >= 0 else None
+        if put is not None:
+            if pending is not None:
+                yield (pending + text if "+" in put.group() else f"{pending.rstrip('/')}/{text.lstrip('/')}"), True
+            pending, behind = None, -1
+            continue
+        if pending is not None:
+            yield pending, True
+        pending, behind = None, -1
+        if option is None and name is None:
+            yield text, True
+            continue
+        leads = _leads(argument, arguments)
+        value = known.get(option[option.index(".") :]) if option is not None else known.get(name)
+        if value is None and (option is not None or leads):
+            yield f"$({option or name})", False
+        elif value is not None and leads:
+            pending = value
+        elif value is not None:
+            yield value, True
+        behind = argument.end() if leads else -1
+    if pending is not None:
+        yield pending, True
 
 
-def _is_among(kept: list[str], value: str) -> bool:
-    """Whether a file or folder is one that was saved to, or holds one."""
-    value = value.rstrip("/").removeprefix("./")
-    kept = [one.removeprefix("./") for one in kept]
-    return value != "" and any(one == value or one.startswith(f"{value}/") for one in kept)
+def _with_folders(kept: list[str]) -> set[str]:
+    """The files that were saved to, and the folders they are in."""
+    found: set[str] = set()
+    for one in kept:
+        place = one.removeprefix("./").rstrip("/")
+        while place and place not in found:
+            found.add(place)
+            place = place.rpartition("/")[0]
+    return found
+
+
+def _shown(place: str) -> str:
+    """A place as it is shown: without what may be a secret in a URL."""
+    scheme, separator, rest = place.partition("://")
+    if not separator:
+        return place
+    return f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}"
 
 
 def _leads(name: re.Match[str], arguments: str) -> bool:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from signalbox.workload.container_paths import LONGEST_PATH
@@ -24,6 +23,7 @@ _SETTING = re.compile(r"[A-Za-z_][\w.]*+=")
 _A_FILE = Meaning(role="configuration")
 _OFF = Meaning(role="off")
 _ON_THE_WAY = Meaning(role="off-on-the-way")
+_OWN_PROGRAMS = ("script", "code")
 _DECLARES = ("add_argument(", "option(", "DEFINE_")
 # Who gives more options does not mean each of them.
 _MOST_GIVEN = 1024
@@ -110,15 +110,26 @@ def _in_text(started: Started, folder: str, container: "ContainerView", signs: S
 
 
 def _options_given(text: str, container: "ContainerView") -> dict[str, str]:
-    """The options that any program is given, where a text declares some: it may be the program that is given them."""
+    """The options that the container's own programs are given, where a text declares some: that of the training first.
+
+    What prepares or measures may have options by the same names, as may any tool.
+    """
     if not any(call in text for call in _DECLARES):
         return {}
+    programs = [
+        (said is None, started)
+        for started, said in zip(container.started, container.said, strict=True)
+        if started.target is not None and (said.trains if said is not None else started.target.role in _OWN_PROGRAMS)
+    ]
     given: dict[str, str] = {}
-    words = list(islice((word for started in container.started for word in started.invocation.words), _MOST_GIVEN))
-    for word, behind in zip(words, (*words[1:], ""), strict=True):
-        if word[:1] == "-":
-            name, equals, value = word.partition("=")
-            given[option_name(name[:MAX_NAME])] = value if equals else behind
+    left = _MOST_GIVEN
+    for _, started in sorted(programs, key=lambda one: one[0]):
+        words = started.invocation.words[started.at + 1 :][:left]
+        left -= len(words)
+        for at, word in enumerate(words):
+            if word[:1] == "-":
+                name, equals, value = word.partition("=")
+                given.setdefault(option_name(name[:MAX_NAME]), value if equals else "".join(words[at + 1 : at + 2]))
     return given
 
 

@@ -61,7 +61,7 @@ def guessed_variables(container: "ContainerView", signs: Signs) -> Iterator[tupl
             continue
         meaning, named = meaning_of(name, signs), name_words(name[:MAX_NAME])
         told = meaning is not None and (meaning.role or meaning.reads_back)
-        if not told and read.isdisjoint(named) and not holds_any(named, known.owners):
+        if not told and (read | known.used_models).isdisjoint(named) and not holds_any(named, known.owners):
             yield value, Evidence(container.place("env", index), f"{name}={value}")
 
 
