@@ -51,7 +51,7 @@ def test_names_that_are_filled_into_each_other_stay_short(count: int) -> None:
 
 @pytest.mark.parametrize("piece", ["torch.save(", "torch.save(a b c, ", "torch.save((((((((", "xm.save('x',"])
 def test_calls_of_all_programs_together_are_bounded(piece: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = Calls(monkeypatch, program_text, "_arguments")
+    calls = Calls(monkeypatch, program_text, "arguments_of")
     counts = []
     for containers in (1, 2, 20, 80):
         calls.count = 0
@@ -65,7 +65,7 @@ def test_calls_of_all_programs_together_are_bounded(piece: str, monkeypatch: pyt
 
 
 def test_calls_of_the_programs_of_one_script_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = Calls(monkeypatch, program_text, "_arguments")
+    calls = Calls(monkeypatch, program_text, "arguments_of")
     program = "python - <<'E'\nimport torch\nloss.backward()\n" + "torch.save(" * 256 + "\nE\n"
     judged([["bash", "-c", program * 50]])
     assert calls.count <= TOTAL // SAVE_CALL
